@@ -46,17 +46,7 @@ const FOLDERS = {
     "reconcile",
     "doctor",
   ],
-  testing: [
-    "domain",
-    "sources",
-    "handlers",
-    "observability",
-    "store",
-    "admin",
-    "config",
-    "configured",
-    "app",
-  ],
+  testing: ["domain", "sources", "handlers", "observability", "store", "admin", "config", "configured", "app"],
   // Of testing the demo alone, which is a test that prints.
   cli: [
     "domain",
@@ -153,24 +143,21 @@ module.exports = {
     },
     {
       name: "no-own-door",
-      comment:
-        "Inside a folder siblings are imported directly; through its index.ts they would form a cycle.",
+      comment: "Inside a folder siblings are imported directly; through its index.ts they would form a cycle.",
       severity: "error",
       from: { path: "^src/([^/]+)/" },
       to: { path: "^src/$1/index\\.ts$" },
     },
     {
       name: "adapters-are-apps-choice",
-      comment:
-        "Only app/ names a concrete store; elsewhere the contract must do, or a second database would not fit.",
+      comment: "Only app/ names a concrete store; elsewhere the contract must do, or a second database would not fit.",
       severity: "error",
       from: { path: "^src/", pathNot: "^src/(app|store/(sqlite|postgres|copy))/" },
       to: { path: "^src/store/(sqlite|postgres)/" },
     },
     {
       name: "adapters-stay-apart",
-      comment:
-        "What both databases share belongs into store/; one adapter leaning on the other would break with it.",
+      comment: "What both databases share belongs into store/; one adapter leaning on the other would break with it.",
       severity: "error",
       from: { path: "^src/store/(sqlite|postgres)/" },
       to: { path: "^src/store/(sqlite|postgres)/", pathNot: "^src/store/$1/" },
@@ -224,8 +211,7 @@ module.exports = {
     },
     {
       name: "nothing-needs-the-sdks",
-      comment:
-        "The platforms' SDKs prove the presets; npm ci leaves them out, and nothing else may miss them.",
+      comment: "The platforms' SDKs prove the presets; npm ci leaves them out, and nothing else may miss them.",
       severity: "error",
       from: { pathNot: "^interop/" },
       to: { path: "^interop/" },

@@ -81,9 +81,7 @@ async function bench({ options, cases, contenders }: Choice): Promise<number> {
       cases: cases.map(({ name, title }) => ({ name, title })),
     };
     // A run takes hours; its measurements are kept after each case.
-    const outcome = await runCases(shared, cases, contenders, say, (current) =>
-      keep({ ...facts, ...current }, out),
-    );
+    const outcome = await runCases(shared, cases, contenders, say, (current) => keep({ ...facts, ...current }, out));
     process.stdout.write(`${report({ ...facts, ...outcome })}\n`);
     return 0;
   } finally {

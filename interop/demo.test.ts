@@ -32,11 +32,7 @@ describe("npm run demo:platforms", () => {
 
   it("installs no SDK where all are installed", async () => {
     const withoutNpm = { env: { PATH: "" }, timeout: TIME_LIMIT_MS };
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ["scripts/install-platforms.ts"],
-      withoutNpm,
-    );
+    const { stdout } = await promisify(execFile)(process.execPath, ["scripts/install-platforms.ts"], withoutNpm);
     expect(stdout).toBe("");
   });
 

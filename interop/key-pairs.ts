@@ -8,10 +8,7 @@ export interface KeyPairs {
 }
 
 /** @param encode a public key as the platform shows it */
-export function keyPairs(
-  type: "ed25519" | "p256" | "rsa",
-  encode: (publicKey: KeyObject) => string,
-): KeyPairs {
+export function keyPairs(type: "ed25519" | "p256" | "rsa", encode: (publicKey: KeyObject) => string): KeyPairs {
   const pairs = [0, 1, 2].map(() => generatePair(type));
   const [first = "", second = "", third = ""] = pairs.map(({ publicKey }) => encode(publicKey));
   return {

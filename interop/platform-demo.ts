@@ -106,11 +106,7 @@ async function sendAll(source: DemoSource, { origin }: DemoReceiver) {
 
 type Send = (request: ProofRequest) => Promise<SentResponse>;
 
-function eventOf(
-  { name, signingSecret }: DemoSource,
-  id: string,
-  over: Partial<ProofEvent> = {},
-): ProofEvent {
+function eventOf({ name, signingSecret }: DemoSource, id: string, over: Partial<ProofEvent> = {}): ProofEvent {
   const url = `${REGISTERED_ORIGIN}/api/${name}/callback`;
   return { secret: signingSecret, id, now: new Date(), url, ...over };
 }
@@ -188,15 +184,9 @@ async function post(url: string, request: ProofRequest): Promise<SentResponse> {
 }
 
 /** The platform's own status for the outcome, where its contract has one. */
-function checkStatus(
-  { status, body }: SentResponse,
-  { contract }: DemoSource,
-  outcome: ResponseOutcome,
-): DemoCheck {
+function checkStatus({ status, body }: SentResponse, { contract }: DemoSource, outcome: ResponseOutcome): DemoCheck {
   const expected = contract.respond?.(outcome)?.status ?? statusOf(outcome);
-  return status === expected
-    ? { got: String(status) }
-    : { got: `${status} ${body}`, expected: `${expected}` };
+  return status === expected ? { got: String(status) } : { got: `${status} ${body}`, expected: `${expected}` };
 }
 
 function check(got: string, expected: string): DemoCheck {

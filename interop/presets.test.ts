@@ -97,35 +97,29 @@ describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset
     },
   );
 
-  it.runIf(proof.learns)(
-    "the secret that the platform sends verifies its callbacks from then on",
-    async () => {
-      const { scheme, contract } = opened(await proof.source([]), proof.preset, NOW);
-      const event = eventOf(proof);
-      const callback = signedRequest(await proof.callback(event), event.url);
-      expect(await scheme.verify(callback)).toMatchObject({ kind: "refused" });
-      const [handshake] = proof.handshakes ?? [];
-      const introduction = await handshake?.request(event);
-      await contract.challenge?.(signedRequest(introduction as ProofRequest, event.url));
-      expect(await scheme.verify(callback)).toHaveProperty("verified");
-    },
-  );
+  it.runIf(proof.learns)("the secret that the platform sends verifies its callbacks from then on", async () => {
+    const { scheme, contract } = opened(await proof.source([]), proof.preset, NOW);
+    const event = eventOf(proof);
+    const callback = signedRequest(await proof.callback(event), event.url);
+    expect(await scheme.verify(callback)).toMatchObject({ kind: "refused" });
+    const [handshake] = proof.handshakes ?? [];
+    const introduction = await handshake?.request(event);
+    await contract.challenge?.(signedRequest(introduction as ProofRequest, event.url));
+    expect(await scheme.verify(callback)).toHaveProperty("verified");
+  });
 
   it("a callback that is signed with another secret is refused", async () => {
     const request = await proof.callback(eventOf(proof, { secret: proof.secrets[1] }));
     expect(await verified(proof, request)).toMatchObject({ kind: "refused" });
   });
 
-  it.runIf(proof.signsBody !== false)(
-    "a body with a flipped bit is refused, wherever the bit is",
-    async () => {
-      const request = await proof.callback(eventOf(proof));
-      for (let at = 0; at < request.body.length; at += Math.ceil(request.body.length / 12)) {
-        const changed = { ...request, body: withFlippedBit(request.body, at) };
-        expect(await verified(proof, changed), `the byte ${at}`).toMatchObject({ kind: "refused" });
-      }
-    },
-  );
+  it.runIf(proof.signsBody !== false)("a body with a flipped bit is refused, wherever the bit is", async () => {
+    const request = await proof.callback(eventOf(proof));
+    for (let at = 0; at < request.body.length; at += Math.ceil(request.body.length / 12)) {
+      const changed = { ...request, body: withFlippedBit(request.body, at) };
+      expect(await verified(proof, changed), `the byte ${at}`).toMatchObject({ kind: "refused" });
+    }
+  });
 
   it("a callback without its signature is refused", async () => {
     const request = await proof.callback(eventOf(proof));
@@ -198,20 +192,17 @@ describe.each(PROOFS.map((proof) => [proof.preset, proof] as const))("the preset
     expect(await verified(proof, { ...request, body: Buffer.of(0xfe) })).toMatchObject({ kind: "refused" });
   });
 
-  it.runIf(proof.accepts !== undefined)(
-    "the platform's SDK takes what the preset signs for its own",
-    async () => {
-      const event = eventOf(proof, { now: new Date() });
-      const request = await proof.callback(event);
-      expect(await proof.accepts?.(request, event)).toBe(true);
-      // Where the body is not signed, another secret shows that the SDK judges at all.
-      const [forged, asked] =
-        proof.signsBody === false
-          ? [request, { ...event, secret: proof.secrets[1] }]
-          : [{ ...request, body: withFlippedBit(request.body, 1) }, event];
-      expect(await proof.accepts?.(forged, asked)).toBe(false);
-    },
-  );
+  it.runIf(proof.accepts !== undefined)("the platform's SDK takes what the preset signs for its own", async () => {
+    const event = eventOf(proof, { now: new Date() });
+    const request = await proof.callback(event);
+    expect(await proof.accepts?.(request, event)).toBe(true);
+    // Where the body is not signed, another secret shows that the SDK judges at all.
+    const [forged, asked] =
+      proof.signsBody === false
+        ? [request, { ...event, secret: proof.secrets[1] }]
+        : [{ ...request, body: withFlippedBit(request.body, 1) }, event];
+    expect(await proof.accepts?.(forged, asked)).toBe(false);
+  });
 
   it.runIf(proof.vector !== undefined)("the platform's published vector is authentic", async () => {
     const { secret, now, request, url } = (proof.vector as NonNullable<typeof proof.vector>)();

@@ -81,9 +81,7 @@ function withoutAccessors(name: string): string {
 
 /** Functions alone: an import of a class or a constant fails the build. */
 function loadedOnCall(name: string): string {
-  const functions = membersOf(name).filter(
-    ([member, value]) => typeof value === "function" && /^[a-z]/.test(member),
-  );
+  const functions = membersOf(name).filter(([member, value]) => typeof value === "function" && /^[a-z]/.test(member));
   return functions
     .map(
       ([member]) =>

@@ -15,8 +15,7 @@ const benchFiles = globSync("bench/**/*.{ts,mjs,lua,go}", { exclude: ["**/node_m
 for (const file of [...files, ...pageFiles, ...benchFiles]) {
   const text = readFileSync(file, "utf8");
   const lines = text.split("\n").length - 1;
-  if (lines > MAX_LINES)
-    problems.push(`${file}: ${lines} lines, at most ${MAX_LINES}; split it along its meaning`);
+  if (lines > MAX_LINES) problems.push(`${file}: ${lines} lines, at most ${MAX_LINES}; split it along its meaning`);
   if (/\bprocess\.exit(Code)?\b/.test(text) && file.startsWith("src/") && !file.startsWith("src/cli/")) {
     problems.push(`${file}: only src/cli may end the process`);
   }
@@ -28,9 +27,7 @@ const report = execFileSync("node_modules/.bin/depcruise", args, {
   maxBuffer: 64 * 1024 * 1024,
 });
 const { modules } = JSON.parse(report) as { modules: { source: string; dependencies: unknown[] }[] };
-const seen = modules.filter(
-  ({ source, dependencies }) => source.startsWith("src/") && dependencies.length > 0,
-);
+const seen = modules.filter(({ source, dependencies }) => source.startsWith("src/") && dependencies.length > 0);
 if (seen.length < files.length / 2) {
   problems.push(
     `the layer check read ${seen.length} of ${files.length} modules; dependency-cruiser and TypeScript do not fit`,

@@ -82,16 +82,12 @@ function wordsOf(sentence: string): number {
 
 function titlesWithoutSubject(file: string): Finding[] {
   const titles = [...readFileSync(file, "utf8").matchAll(TITLE)].map(([, title]) => String(title));
-  return titles
-    .filter((title) => BARE_VERBS.has(title.split(" ")[0] ?? ""))
-    .map((text) => ({ place: file, text }));
+  return titles.filter((title) => BARE_VERBS.has(title.split(" ")[0] ?? "")).map((text) => ({ place: file, text }));
 }
 
 function wideRows(page: string): Finding[] {
   const rows = readFileSync(page, "utf8").split("\n");
-  return rows
-    .filter((row) => row.startsWith("|") && row.length > MAX_COLUMNS)
-    .map((text) => ({ place: page, text }));
+  return rows.filter((row) => row.startsWith("|") && row.length > MAX_COLUMNS).map((text) => ({ place: page, text }));
 }
 
 for (const { name, found } of RULES) {

@@ -56,10 +56,7 @@ async function measureAll({ adminOrigin }: RunningReceiver): Promise<boolean> {
   return isGoalMet;
 }
 
-async function measureKind(
-  client: ReturnType<typeof createAdminClient>,
-  [name, make]: Kind,
-): Promise<boolean> {
+async function measureKind(client: ReturnType<typeof createAdminClient>, [name, make]: Kind): Promise<boolean> {
   const took: number[] = [];
   let found = 0;
   const stalls = monitorEventLoopDelay({ resolution: 1 });

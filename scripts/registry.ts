@@ -30,12 +30,8 @@ if (import.meta.main) for (const [path, text] of await registryFiles()) writeFil
 
 /** The texts of the generated files, by their paths. @throws Error for a preset whose function has another name */
 export async function registryFiles(): Promise<ReadonlyMap<string, string>> {
-  const paths = globSync(["src/sources/generic/*.ts", `${FOLDER}**/*.ts`]).filter(
-    (path) => !OTHERS.includes(path),
-  );
-  const files = (await Promise.all(paths.toSorted().map(presetFile))).filter(
-    ({ functions }) => functions.length > 0,
-  );
+  const paths = globSync(["src/sources/generic/*.ts", `${FOLDER}**/*.ts`]).filter((path) => !OTHERS.includes(path));
+  const files = (await Promise.all(paths.toSorted().map(presetFile))).filter(({ functions }) => functions.length > 0);
   return new Map([
     [PROOFS, formatted(PROOFS, proofsText())],
     [FUNCTIONS, formatted(FUNCTIONS, functionsText(files))],
@@ -70,9 +66,7 @@ function functionsText(files: readonly PresetFile[]): string {
 }
 
 function registryText(functions: readonly PresetFunction[]): string {
-  const enough = functions.flatMap(({ name, data }) =>
-    isSecretEnough(data) ? [presetNameOf(name, data)] : [],
-  );
+  const enough = functions.flatMap(({ name, data }) => (isSecretEnough(data) ? [presetNameOf(name, data)] : []));
   const others = functions.filter(({ data }) => !isSecretEnough(data)).map(({ name }) => name);
   const learning = functions.flatMap(({ data }) => (data !== undefined && learns(data) ? [data.preset] : []));
   return `${MARK} platforms/ and generic/.
@@ -91,9 +85,7 @@ export const LEARNING = ${wordLines(learning)};
 /** A preset needs more where an option other than its secret, or its key in the place of one, must be given. */
 function isSecretEnough(data: PresetData | undefined): data is PresetData {
   if (data === undefined) return false;
-  const needed = Object.entries(data.options).filter(
-    ([name, need]) => need !== "optional" && name !== "secret",
-  );
+  const needed = Object.entries(data.options).filter(([name, need]) => need !== "optional" && name !== "secret");
   return needed.every(([name]) => data.takesPublicKey && name === "publicKey");
 }
 

@@ -16,9 +16,7 @@ const causes = cellsByCode(refused, 1);
 const faults = Object.entries(FAULTS).map(([code, { status, message }]) =>
   row(`\`${code}\``, status, message, meanings.get(code) ?? ""),
 );
-const remedies = Object.entries(REMEDIES).map(([code, remedy]) =>
-  row(`\`${code}\``, causes.get(code) ?? "", remedy),
-);
+const remedies = Object.entries(REMEDIES).map(([code, remedy]) => row(`\`${code}\``, causes.get(code) ?? "", remedy));
 writeFileSync("docs/errors.md", [withRows(responses, faults), withRows(refused, remedies)].join(REFUSED));
 
 writeBetween("docs/scaling.md", scalingFigures(readFileSync("docs/performance.md", "utf8")));
@@ -28,9 +26,7 @@ writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), n
 /** The cell of each row that is written by hand, by its first one. @param column the last one unless given */
 function cellsByCode(page: string, column = -1): ReadonlyMap<string, string> {
   const lines = page.split("\n");
-  const rows = lines
-    .filter((line) => /^\| `\w+` \|/.test(line))
-    .map((line) => line.slice(2, -2).split(" | "));
+  const rows = lines.filter((line) => /^\| `\w+` \|/.test(line)).map((line) => line.slice(2, -2).split(" | "));
   return new Map(rows.map((cells) => [(cells[0] ?? "").slice(1, -1), cells.at(column) ?? ""]));
 }
 
@@ -58,9 +54,7 @@ function configurationTables(): string {
       "",
       row("variable", "default", "expects", "meaning"),
       row("---", "---", "---", "---"),
-      ...entries.map((entry) =>
-        row(`\`${entry.name}\``, entry.default, entry.expects, meanings.get(entry.name) ?? ""),
-      ),
+      ...entries.map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, meanings.get(entry.name) ?? "")),
     ].join("\n"),
   );
   return `${tables.join("\n\n")}\n`;

@@ -67,14 +67,13 @@ export const [oncehookSignedId, oncehookUnsignedId] = (["signed", "unsigned"] as
 ) as [Contender, Contender];
 
 /** A handler that reads before it writes: in sequential groups, or each event in its own transaction. */
-export const [oncehookDependent, oncehookDependentAlone] = (["dependent", "dependent-alone"] as const).map(
-  (server) =>
-    oncehook({
-      name: `oncehook-${server}`,
-      title: `Oncehook on PostgreSQL, ${server === "dependent" ? "in groups" : "each event in its own transaction"}`,
-      store: "postgres",
-      command: async () => ({ ...fromSources, config: fileURLToPath(CONFIGS[server]) }),
-    }),
+export const [oncehookDependent, oncehookDependentAlone] = (["dependent", "dependent-alone"] as const).map((server) =>
+  oncehook({
+    name: `oncehook-${server}`,
+    title: `Oncehook on PostgreSQL, ${server === "dependent" ? "in groups" : "each event in its own transaction"}`,
+    store: "postgres",
+    command: async () => ({ ...fromSources, config: fileURLToPath(CONFIGS[server]) }),
+  }),
 ) as [Contender, Contender];
 
 interface Parts extends Pick<Contender, "name" | "title" | "store"> {
@@ -125,13 +124,7 @@ async function startOne(
   const { POOL_SIZE, MAX_WAITING_CALLBACKS } = process.env;
   return startServer({
     command: process.execPath,
-    args: [
-      ...options,
-      ...place.nodeOptions,
-      main,
-      "serve",
-      ...(config === undefined ? [] : ["--config", config]),
-    ],
+    args: [...options, ...place.nodeOptions, main, "serve", ...(config === undefined ? [] : ["--config", config])],
     env: {
       APP_ENV: "test",
       SIGNING_SECRET: SECRET,
@@ -186,13 +179,7 @@ async function pack(): Promise<Command> {
   }
   cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
   const config = ["--config", "scripts/bundle.config.ts", "--logLevel", "warn"];
-  const vite = [
-    join(ROOT, "node_modules/vite/bin/vite.js"),
-    "build",
-    ...config,
-    "--outDir",
-    join(folder, "dist"),
-  ];
+  const vite = [join(ROOT, "node_modules/vite/bin/vite.js"), "build", ...config, "--outDir", join(folder, "dist")];
   await promisify(execFile)(process.execPath, [...vite, "--emptyOutDir"], { cwd: ROOT });
   const command = {
     options: START_OPTIONS.filter((option) => !isOfSources(option)),

@@ -12,11 +12,7 @@ import { type Contender, type Place, serving } from "./contender.ts";
 const run = promisify(execFile);
 
 export const pgbench = contender("pgbench", "pgbench, one transaction an event", false);
-export const pgbenchPipeline = contender(
-  "pgbench-pipeline",
-  "pgbench, the transaction as one pipeline",
-  true,
-);
+export const pgbenchPipeline = contender("pgbench-pipeline", "pgbench, the transaction as one pipeline", true);
 
 /** The database's own limit: the statements of a payment without HTTP, JSON or signatures around them. */
 function contender(name: string, title: string, isPipelined: boolean): Contender {

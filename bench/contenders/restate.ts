@@ -7,10 +7,7 @@ import { packageVersion, startNodeServer } from "./node-server.ts";
 
 /** The server itself: the package's command is a Node process around it, whose memory is not Restate's. */
 const BINARY = fileURLToPath(
-  new URL(
-    `../node_modules/@restatedev/restate-server-${platform()}-${arch()}/bin/restate-server`,
-    import.meta.url,
-  ),
+  new URL(`../node_modules/@restatedev/restate-server-${platform()}-${arch()}/bin/restate-server`, import.meta.url),
 );
 
 /** A Restate server with its defaults, and one idempotent call an event to a small service that verifies the HMAC. */
@@ -19,8 +16,7 @@ export const restate: Contender = {
   title: "Restate server",
   store: "own",
   isIdempotent: true,
-  version: async () =>
-    ["@restatedev/restate-server", "@restatedev/restate-sdk"].map(packageVersion).join(", "),
+  version: async () => ["@restatedev/restate-server", "@restatedev/restate-sdk"].map(packageVersion).join(", "),
   async start({ folder, nodeOptions }) {
     const service = await startNodeServer("restate-service.mjs", { folder, nodeOptions }, {});
     const [ingress, admin, fabric] = [await freePort(), await freePort(), await freePort()];

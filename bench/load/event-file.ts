@@ -71,9 +71,7 @@ export function writeEventFile(path: string, traffic: Traffic, count: number, ev
       const lines: string[] = [];
       for (let at = written; at < Math.min(count, written + LINES_AT_ONCE); at += 1) {
         const again = traffic === "mixed" && at >= SENT_AGAIN_AFTER && at % 10 < 3;
-        const line = again
-          ? (earlier[at % SENT_AGAIN_AFTER] ?? "")
-          : lineOf(signedEvent(filling, traffic), filling);
+        const line = again ? (earlier[at % SENT_AGAIN_AFTER] ?? "") : lineOf(signedEvent(filling, traffic), filling);
         earlier[at % SENT_AGAIN_AFTER] = line;
         lines.push(line);
       }

@@ -76,12 +76,7 @@ const GOALS: readonly Goal[] = [
   fresh("PostgreSQL ÷ Go + pgx", postgres, "go-postgres", 1.3),
   fresh("PostgreSQL ÷ Express + pg", postgres, "express-postgres", 2.75),
   fresh("PostgreSQL ÷ pgbench, one transaction an event", postgres, "pgbench", 1.2),
-  ratio(
-    "prepare, PostgreSQL ÷ Express + pg",
-    rate("prepare", postgres),
-    rate("prepare", "express-postgres"),
-    1,
-  ),
+  ratio("prepare, PostgreSQL ÷ Express + pg", rate("prepare", postgres), rate("prepare", "express-postgres"), 1),
   ratio("duplicates, SQLite ÷ bare", rate("duplicates", sqlite), rate("duplicates", "bare"), 0.5),
   ratio("bad signatures, SQLite ÷ bare", rate("bad-signatures", sqlite), rate("bad-signatures", "bare"), 0.8),
   growth("SQLite", sqlite, 0.6),
@@ -128,8 +123,7 @@ export function judgeGoals(summaries: readonly Summary[], goals: readonly Goal[]
     const own = figureOf(summaries, ...of);
     const other = against === undefined ? 1 : figureOf(summaries, ...against);
     const value = own === undefined || other === undefined || other === 0 ? undefined : own / other;
-    const isReached =
-      value === undefined ? undefined : value >= (least ?? -Infinity) && value <= (most ?? Infinity);
+    const isReached = value === undefined ? undefined : value >= (least ?? -Infinity) && value <= (most ?? Infinity);
     const goal = least === undefined ? `≤ ${most}${unit}` : `≥ ${least}${unit}`;
     return { title, goal, value, isReached, unit };
   });

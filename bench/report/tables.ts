@@ -78,9 +78,7 @@ function caseTable(ofCase: readonly Summary[], all: readonly Summary[]): string 
 function goalTable(summaries: readonly Summary[]): string | undefined {
   const verdicts = judgeGoals(summaries);
   const rows = verdicts.flatMap(({ title, goal, value, isReached, unit }) =>
-    value === undefined
-      ? []
-      : [[title, goal, `${number(value, 2)}${unit}`, isReached ? "reached" : "**not reached**"]],
+    value === undefined ? [] : [[title, goal, `${number(value, 2)}${unit}`, isReached ? "reached" : "**not reached**"]],
   );
   if (rows.length === 0) return undefined;
   const rest = verdicts.length - rows.length;

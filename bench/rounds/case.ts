@@ -38,12 +38,7 @@ const SERVERS = ["bare", "prototype", ...RECEIVERS, ...HAND_WRITTEN, "webhook", 
 
 /** All cases; `sizes` are the numbers of stored events that `growth` compares. */
 export function casesOf(sizes: readonly number[]): Case[] {
-  const load = (
-    name: string,
-    title: string,
-    contenders: readonly string[],
-    more: Partial<Case> = {},
-  ): Case => ({
+  const load = (name: string, title: string, contenders: readonly string[], more: Partial<Case> = {}): Case => ({
     name,
     title,
     kind: "load",
@@ -85,14 +80,9 @@ export function casesOf(sizes: readonly number[]): Case[] {
       ]),
     }),
     load("memory", "Memory over a longer run", RECEIVERS, { kind: "memory" }),
-    load(
-      "allocation",
-      "Bytes that a fresh event takes from V8's heaps",
-      ["prototype", ...RECEIVERS, ...EXPRESS],
-      {
-        kind: "allocation",
-      },
-    ),
+    load("allocation", "Bytes that a fresh event takes from V8's heaps", ["prototype", ...RECEIVERS, ...EXPRESS], {
+      kind: "allocation",
+    }),
     load("startup", "From the start to ready", [...SERVERS, "oncehook-package"], { kind: "startup" }),
   ];
 }

@@ -43,8 +43,8 @@ export async function measureLoad(plan: LoadPlan, serving: Serving): Promise<Loa
   const over = new AbortController();
   const [url = ""] = serving.urls;
   const probing = spec.mayRefuse ? probe(url, over.signal) : Promise.resolve([]);
-  const load = await drive(plan, serving, { seconds, events, again, countsStatuses: spec.mayRefuse }).finally(
-    () => over.abort(),
+  const load = await drive(plan, serving, { seconds, events, again, countsStatuses: spec.mayRefuse }).finally(() =>
+    over.abort(),
   );
   const probed = await probing;
   const after = spent(plan, serving);
@@ -137,9 +137,7 @@ function costsOf(
 ): Pick<Measurement, "cpu" | "databaseCpu" | "allocated"> {
   const each = (figure: keyof Spent, unit: number) => {
     const [from, to] = [before[figure], after[figure]];
-    return from === undefined || to === undefined
-      ? {}
-      : { [figure]: ((to - from) / Math.max(1, callbacks)) * unit };
+    return from === undefined || to === undefined ? {} : { [figure]: ((to - from) / Math.max(1, callbacks)) * unit };
   };
   return { ...each("cpu", 1e6), ...each("databaseCpu", 1e6), ...each("allocated", 1 / 1024) };
 }

@@ -85,12 +85,7 @@ class Run {
     }
   }
 
-  async #tryRound(
-    spec: Case,
-    entrant: Entrant,
-    contender: Contender,
-    rate: number | undefined,
-  ): Promise<LoadResult> {
+  async #tryRound(spec: Case, entrant: Entrant, contender: Contender, rate: number | undefined): Promise<LoadResult> {
     const key = `${spec.name}/${entrant.label}`;
     for (let tries = 1; ; tries += 1) {
       const lastRate = this.#lastRates.get(key) ?? 0;

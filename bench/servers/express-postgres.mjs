@@ -3,14 +3,7 @@ import pg from "pg";
 import { answerFor, callbackValues, notificationValues, orderValues, recordValues } from "./payment.ts";
 import { schemaFor } from "./schema.ts";
 import { serveExpress } from "./serve-express.mjs";
-import {
-  COLUMNS,
-  insertCallback,
-  insertNotification,
-  insertRecord,
-  parameters,
-  upsertOrder,
-} from "./statements.ts";
+import { COLUMNS, insertCallback, insertNotification, insertRecord, parameters, upsertOrder } from "./statements.ts";
 
 const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,

@@ -24,8 +24,7 @@ export function paymentOf(body: Buffer): Payment | undefined {
   try {
     const event = JSON.parse(body.toString("utf8")) as Payment;
     const { event_id, event_type, timestamp, data } = event;
-    const isWhole =
-      typeof event_id === "string" && typeof event_type === "string" && Number.isInteger(timestamp);
+    const isWhole = typeof event_id === "string" && typeof event_type === "string" && Number.isInteger(timestamp);
     return isWhole && typeof data?.order_id === "string" && Number.isFinite(data.amount) ? event : undefined;
   } catch {
     return undefined;

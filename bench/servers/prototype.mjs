@@ -25,8 +25,7 @@ createServer((request, response) => {
     if (!isSigned(body, request.headers["x-signature"])) return send(response, 401, '{"status":"error"}');
     const payment = paymentOf(body);
     if (payment === undefined) return send(response, 400, '{"status":"error"}');
-    if (waiting.push({ payment, body, headers: request.headers, response, startedAt }) === 1)
-      setImmediate(storeAll);
+    if (waiting.push({ payment, body, headers: request.headers, response, startedAt }) === 1) setImmediate(storeAll);
   });
 }).listen(Number(process.env.PORT), "127.0.0.1");
 

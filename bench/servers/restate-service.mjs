@@ -5,15 +5,11 @@ import { isSigned } from "./payment.ts";
 const callback = restate.service({
   name: "Callback",
   handlers: {
-    receive: restate.handlers.handler(
-      { input: restate.serde.binary, accept: "*/*" },
-      async (context, body) => {
-        const claimed = context.request().headers.get("x-signature");
-        if (!isSigned(body, claimed))
-          throw new restate.TerminalError("invalid signature", { errorCode: 401 });
-        return { status: "success" };
-      },
-    ),
+    receive: restate.handlers.handler({ input: restate.serde.binary, accept: "*/*" }, async (context, body) => {
+      const claimed = context.request().headers.get("x-signature");
+      if (!isSigned(body, claimed)) throw new restate.TerminalError("invalid signature", { errorCode: 401 });
+      return { status: "success" };
+    }),
   },
 });
 

@@ -1,13 +1,6 @@
 import { answerFor, callbackValues, notificationValues, orderValues, recordValues } from "./payment.ts";
 import { schemaFor } from "./schema.ts";
-import {
-  COLUMNS,
-  insertCallback,
-  insertNotification,
-  insertRecord,
-  parameters,
-  upsertOrder,
-} from "./statements.ts";
+import { COLUMNS, insertCallback, insertNotification, insertRecord, parameters, upsertOrder } from "./statements.ts";
 
 /**
  * Makes the tables in an open database, of either driver, and returns the writes of one callback. Its transaction is the

@@ -48,19 +48,12 @@ export const insertNotification = (values: Values<(typeof NOTIFICATION)[number]>
 export const insertCallback = (values: Values<(typeof CALLBACK)[number]>): string =>
   insert("callbacks", CALLBACK, values);
 
-function insert<Column extends string>(
-  table: string,
-  columns: readonly Column[],
-  values: Values<Column>,
-): string {
+function insert<Column extends string>(table: string, columns: readonly Column[], values: Values<Column>): string {
   return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map((column) => values[column]).join(", ")})`;
 }
 
 /** Positional parameters for all columns: `?` of SQLite or `$1` … of PostgreSQL. */
-export function parameters<Column extends string>(
-  columns: readonly Column[],
-  style: "?" | "$",
-): Values<Column> {
+export function parameters<Column extends string>(columns: readonly Column[], style: "?" | "$"): Values<Column> {
   const entries = columns.map((column, index) => [column, style === "?" ? "?" : `$${index + 1}`]);
   return Object.fromEntries(entries) as Values<Column>;
 }

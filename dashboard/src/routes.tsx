@@ -99,19 +99,13 @@ const failures = createRoute({
 const bulkReplays = createRoute({
   getParentRoute: () => inside,
   path: "/bulk-replays",
-  component: lazyRouteComponent(
-    () => import("./pages/bulk-replays/bulk-replays-page.tsx"),
-    "BulkReplaysPage",
-  ),
+  component: lazyRouteComponent(() => import("./pages/bulk-replays/bulk-replays-page.tsx"), "BulkReplaysPage"),
 });
 const notifications = createRoute({
   getParentRoute: () => inside,
   path: "/notifications",
   validateSearch: notificationSearch,
-  component: lazyRouteComponent(
-    () => import("./pages/notifications/notifications-page.tsx"),
-    "NotificationsPage",
-  ),
+  component: lazyRouteComponent(() => import("./pages/notifications/notifications-page.tsx"), "NotificationsPage"),
 });
 const sources = createRoute({
   getParentRoute: () => inside,

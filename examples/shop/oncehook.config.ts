@@ -34,10 +34,7 @@ const orderPlaced = defineHandler<Tables>()({
   migrations: [tables],
   async handle({ event, tx }) {
     const { order_id: id, total_cents } = event.data;
-    await tx.query
-      .insertInto("shop_orders")
-      .values({ id, total_cents, paid_cents: 0, status: "open" })
-      .execute();
+    await tx.query.insertInto("shop_orders").values({ id, total_cents, paid_cents: 0, status: "open" }).execute();
     return { order_id: id };
   },
 });

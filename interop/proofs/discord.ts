@@ -35,8 +35,7 @@ export const discordProof: PlatformProof = {
   handshakes: [
     {
       title: "PING of the interactions address",
-      request: (event) =>
-        signed(json({ id: "1", application_id: "1", type: 1, token: "t", version: 1 }), event),
+      request: (event) => signed(json({ id: "1", application_id: "1", type: 1, token: "t", version: 1 }), event),
       response: { status: 200, body: '{"type":1}' },
     },
     {

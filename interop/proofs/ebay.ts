@@ -49,9 +49,7 @@ export const ebayProof: PlatformProof = {
     }),
   callback({ secret, id }) {
     const { metadata, notification } = PUBLISHED.message;
-    const body = Buffer.from(
-      JSON.stringify({ metadata, notification: { ...notification, notificationId: id } }),
-    );
+    const body = Buffer.from(JSON.stringify({ metadata, notification: { ...notification, notificationId: id } }));
     const key = PAIRS.find((one) => one.id === secret) ?? PAIRS[0];
     const signature = sign("sha1", body, key.privateKey).toString("base64");
     const header = JSON.stringify({ alg: "ecdsa", kid: key.id, signature, digest: "SHA1" });

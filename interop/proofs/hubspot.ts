@@ -13,11 +13,7 @@ const { Signature } = createRequire(import.meta.url)("@hubspot/api-client") as S
 export const hubspotProof: PlatformProof = {
   preset: "hubspot",
   by: "@hubspot/api-client, Signature.getSignature",
-  secrets: [
-    "11111111-2222-3333-4444-555555555555",
-    "a client secret of before",
-    "a client secret of long ago",
-  ],
+  secrets: ["11111111-2222-3333-4444-555555555555", "a client secret of before", "a client secret of long ago"],
   source: (secret) => hubspot({ secret }),
   callback({ secret, id, now, url }) {
     const occurredAt = now.getTime();

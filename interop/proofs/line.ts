@@ -6,11 +6,7 @@ import { signedByPreset } from "../signed-by-preset.ts";
 export const lineProof: PlatformProof = {
   preset: "line",
   by: "@line/bot-sdk, validateSignature",
-  secrets: [
-    "8c570fa6dd201bb328f1c1eac23a96d8",
-    "1f0e6b3c5a7d49e2b8c4d6f0a1e3b5c7",
-    "9d8c7b6a5f4e3d2c1b0a9f8e7d6c5b4a",
-  ],
+  secrets: ["8c570fa6dd201bb328f1c1eac23a96d8", "1f0e6b3c5a7d49e2b8c4d6f0a1e3b5c7", "9d8c7b6a5f4e3d2c1b0a9f8e7d6c5b4a"],
   source: (secrets) => line({ secret: secrets }),
   callback: (event) =>
     signedByPreset(line({ secret: event.secret }), event, {

@@ -30,12 +30,10 @@ export const livekitProof: PlatformProof = {
     return signed(Buffer.from(JSON.stringify(body)), event);
   },
   accepts: ({ headers, body }, { secret }) =>
-    new WebhookReceiver(API_KEY, secret)
-      .receive(Buffer.from(body).toString("utf8"), headers.authorization)
-      .then(
-        () => true,
-        () => false,
-      ),
+    new WebhookReceiver(API_KEY, secret).receive(Buffer.from(body).toString("utf8"), headers.authorization).then(
+      () => true,
+      () => false,
+    ),
   // The token's five minutes and the tolerance for clocks.
   toleranceSeconds: 310,
 };

@@ -18,10 +18,7 @@ function loadSdk(name: string, file: string): unknown {
 
 interface GraphProof {
   readonly preset: string;
-  readonly source: (options: {
-    readonly secret: readonly string[];
-    readonly verifyToken: string;
-  }) => SourceDefinition;
+  readonly source: (options: { readonly secret: readonly string[]; readonly verifyToken: string }) => SourceDefinition;
   readonly body: (event: ProofEvent) => object;
 }
 

@@ -25,8 +25,6 @@ export const mollieProof: PlatformProof = {
     };
   },
   accepts: ({ headers, body }, { secret }) =>
-    SignatureValidator.validate(Buffer.from(body).toString(), secret, headers["x-mollie-signature"]).catch(
-      () => false,
-    ),
+    SignatureValidator.validate(Buffer.from(body).toString(), secret, headers["x-mollie-signature"]).catch(() => false),
   toleranceSeconds: null,
 };

@@ -7,11 +7,7 @@ const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 export const mondayProof: PlatformProof = {
   preset: "monday",
   by: "jose, with the claims of developer.monday.com/apps/docs/integration-authorization",
-  secrets: [
-    "11111111111111111111111111111111",
-    "22222222222222222222222222222222",
-    "33333333333333333333333333333333",
-  ],
+  secrets: ["11111111111111111111111111111111", "22222222222222222222222222222222", "33333333333333333333333333333333"],
   source: (secret) => monday({ secret }),
   async callback({ secret, id, now, url }) {
     const iat = seconds(now);
@@ -23,9 +19,7 @@ export const mondayProof: PlatformProof = {
       iat,
       shortLivedToken: "t",
     };
-    const authorization = await new SignJWT(claims)
-      .setProtectedHeader({ alg: "HS256" })
-      .sign(Buffer.from(secret));
+    const authorization = await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(Buffer.from(secret));
     const event = {
       type: "create_pulse",
       boardId: 1,

@@ -21,10 +21,6 @@ export const razorpayProof: PlatformProof = {
       }),
     }),
   accepts: ({ headers, body }, { secret }) =>
-    Razorpay.validateWebhookSignature(
-      Buffer.from(body).toString(),
-      headers["x-razorpay-signature"] ?? "",
-      secret,
-    ),
+    Razorpay.validateWebhookSignature(Buffer.from(body).toString(), headers["x-razorpay-signature"] ?? "", secret),
   toleranceSeconds: null,
 };

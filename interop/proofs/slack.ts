@@ -8,11 +8,7 @@ const CHALLENGE = { token: "unused", challenge: "3eZbrw1aBm2rZgRNFdxV2595E9CY3gm
 export const slackProof: PlatformProof = {
   preset: "slack",
   by: "@slack/bolt, verifySlackRequest; the example of Slack's documentation",
-  secrets: [
-    "8f742231b10e8888abcd99yyyzzz85a5",
-    "91c0e4d1c2b54c0f8cf0d2a1e7b3c4d5",
-    "0a1b2c3d4e5f60718293a4b5c6d7e8f9",
-  ],
+  secrets: ["8f742231b10e8888abcd99yyyzzz85a5", "91c0e4d1c2b54c0f8cf0d2a1e7b3c4d5", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"],
   source: (secrets) => slack({ secret: secrets }),
   callback: (event) =>
     signedByPreset(slack({ secret: event.secret }), event, {

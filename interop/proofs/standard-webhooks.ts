@@ -73,8 +73,7 @@ export const standardProofs: readonly PlatformProof[] = [
       created_at: isoOf(now),
       data: { id: "sesn_1", type: "session.status_idled", organization_id: "org_1", workspace_id: "w_1" },
     }),
-    verify: ({ payload, headers, secret }) =>
-      anthropicSdk.beta.webhooks.unwrap(payload, { headers, key: secret }),
+    verify: ({ payload, headers, secret }) => anthropicSdk.beta.webhooks.unwrap(payload, { headers, key: secret }),
   }),
   standardProof({
     preset: "clerk",
@@ -117,11 +116,7 @@ export const standardProofs: readonly PlatformProof[] = [
     preset: "polar",
     by: "@polar-sh/sdk, webhooks.validateEvent",
     source: polar,
-    secrets: [
-      "polar_whs_a secret of the dashboard",
-      "polar_whs_another",
-      "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
-    ],
+    secrets: ["polar_whs_a secret of the dashboard", "polar_whs_another", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"],
     body: ({ now }) => ({
       type: "order.paid",
       timestamp: isoOf(now),

@@ -8,11 +8,7 @@ const keys = keyPairs("ed25519", (key) => rawEd25519(key).toString("base64"));
 
 function signed(body: Uint8Array, { secret, now }: ProofEvent): ProofRequest {
   const timestamp = String(Math.floor(now.getTime() / 1000));
-  const signature = sign(
-    null,
-    Buffer.concat([Buffer.from(`${timestamp}|`), body]),
-    keys.privateKeyOf(secret),
-  );
+  const signature = sign(null, Buffer.concat([Buffer.from(`${timestamp}|`), body]), keys.privateKeyOf(secret));
   return {
     headers: {
       "telnyx-signature-ed25519": signature.toString("base64"),

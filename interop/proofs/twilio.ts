@@ -25,11 +25,7 @@ const SHA256_OF_FF = "a8100ae6aa1940d0b663bb31cd466142ebbdbd5187131b92d938189878
 export const twilioProof: PlatformProof = {
   preset: "twilio",
   by: "twilio, getExpectedTwilioSignature",
-  secrets: [
-    "12345678901234567890123456789012",
-    "abcdefabcdefabcdefabcdefabcdefab",
-    "0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f",
-  ],
+  secrets: ["12345678901234567890123456789012", "abcdefabcdefabcdefabcdefabcdefab", "0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f"],
   source: (secret) => twilio({ secret }),
   signed,
   callback({ secret, id, url }) {

@@ -31,8 +31,7 @@ export const wechatPayProof: PlatformProof = {
   preset: "wechat-pay",
   by: "wechatpay-node-v3, verifySign and decipher_gcm, a community library: WeChat Pay has no SDK for Node",
   secrets: [PAIRS[0].id, PAIRS[1].id, PAIRS[2].id],
-  source: (secrets) =>
-    wechatPay({ secret: API_KEY, keys: Object.fromEntries(secrets.map((id) => [id, pemOf(id)])) }),
+  source: (secrets) => wechatPay({ secret: API_KEY, keys: Object.fromEntries(secrets.map((id) => [id, pemOf(id)])) }),
   callback({ secret, id, now }) {
     const event = {
       id,

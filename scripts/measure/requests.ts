@@ -59,34 +59,22 @@ function pages(someRow: () => number): readonly Kind[] {
     ["overview: day", () => (client) => one(client.overview("day"))],
     ["overview: month", () => (client) => one(client.overview("month"))],
     ["one callback", () => (client) => one(client.callbacks.get(someRow()))],
-    [
-      "one event",
-      () => (client) => one(client.events.get("platform", `evt_${10 * Math.ceil(someRow() / 10)}`)),
-    ],
+    ["one event", () => (client) => one(client.events.get("platform", `evt_${10 * Math.ceil(someRow() / 10)}`))],
     ["events", () => (client, paging) => client.events.list(paging)],
     [
       "events of a source that nothing has",
       () => (client, paging) => client.events.list({ ...paging, source: "nobody" }),
     ],
     ["failures", () => (client, paging) => client.failures.list(paging)],
-    [
-      "failures of a type",
-      () => (client, paging) => client.failures.list({ ...paging, event_type: "payment_notify" }),
-    ],
+    ["failures of a type", () => (client, paging) => client.failures.list({ ...paging, event_type: "payment_notify" })],
     ["failures that wait", () => (client, paging) => client.failures.list({ ...paging, state: "waiting" })],
     [
       "failures of a code that none has",
       () => (client, paging) => client.failures.list({ ...paging, code: "handler_timeout" }),
     ],
     ["notifications", () => (client, paging) => client.notifications.list(paging)],
-    [
-      "notifications that are dead",
-      () => (client, paging) => client.notifications.list({ ...paging, state: "dead" }),
-    ],
-    [
-      "notifications that wait",
-      () => (client, paging) => client.notifications.list({ ...paging, state: "waiting" }),
-    ],
+    ["notifications that are dead", () => (client, paging) => client.notifications.list({ ...paging, state: "dead" })],
+    ["notifications that wait", () => (client, paging) => client.notifications.list({ ...paging, state: "waiting" })],
     ["audit log", () => (client, paging) => client.audit.list(paging)],
     [
       "audit log of an action that was never done",

@@ -67,8 +67,7 @@ export function createAdminClient(options: AdminClientOptions) {
     ...sourceMethods(requests),
     callbacks: {
       /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
-      list: (query: PageParams & CallbackFilters = {}) =>
-        request<api.CallbackPage>("GET", "callbacks", { query }),
+      list: (query: PageParams & CallbackFilters = {}) => request<api.CallbackPage>("GET", "callbacks", { query }),
       get: (id: number) => request<api.CallbackView>("GET", `callbacks/${id}`),
       /** The URL at which a signed-in browser downloads all matching callbacks, as NDJSON or CSV. */
       exportUrl: (filters: CallbackFilters = {}, format: "ndjson" | "csv" = "ndjson") =>
@@ -85,8 +84,7 @@ export function createAdminClient(options: AdminClientOptions) {
       request<api.OverviewView>("GET", "overview", { query: { span } }),
     events: {
       /** Newest first. A page may have few items, or none, and still a cursor that goes on looking. */
-      list: (query: PageParams & EventFilter = {}) =>
-        request<api.PageOf<api.EventView>>("GET", "events", { query }),
+      list: (query: PageParams & EventFilter = {}) => request<api.PageOf<api.EventView>>("GET", "events", { query }),
       /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
       get: (source: string, event_id: string, query: PageParams = {}) =>
         request<api.EventHistoryView>("GET", `events/${pathSegment(source)}/${pathSegment(event_id)}`, {
@@ -132,8 +130,7 @@ function accessMethods({ request }: Requests) {
 }
 
 function failureMethods({ request }: Requests) {
-  const failure = ({ source, event_id }: EventKey) =>
-    `failures/${pathSegment(source)}/${pathSegment(event_id)}`;
+  const failure = ({ source, event_id }: EventKey) => `failures/${pathSegment(source)}/${pathSegment(event_id)}`;
   return {
     failures: {
       list: (query: PageParams & FailureFilter & { readonly event_id?: string | undefined } = {}) =>
@@ -147,8 +144,7 @@ function failureMethods({ request }: Requests) {
       /** Replays all failures that the filter finds now. @param body.per_second from 1 to 100; 10 when left out */
       start: (body: { readonly filter: FailureFilter; readonly per_second?: number | undefined }) =>
         request<api.BulkReplayView>("POST", "bulk-replays", { body }),
-      list: (query: PageParams = {}) =>
-        request<api.PageOf<api.BulkReplayView>>("GET", "bulk-replays", { query }),
+      list: (query: PageParams = {}) => request<api.PageOf<api.BulkReplayView>>("GET", "bulk-replays", { query }),
       get: (id: number) => request<api.BulkReplayView>("GET", `bulk-replays/${id}`),
       pause: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/pause`),
       resume: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/resume`),
@@ -166,8 +162,7 @@ function sourceMethods({ request }: Requests) {
        * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
        * @param source one of the items of the list, or `oauth` for its redirect address
        */
-      check: (source: string) =>
-        request<api.EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
+      check: (source: string) => request<api.EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
       /** When the secrets of each tenant were used, of a source with secrets for each tenant. */
       tenants: (source: string, query: PageParams & { readonly tenant?: string | undefined } = {}) =>
         request<api.PageOf<api.TenantView>>("GET", `sources/${pathSegment(source)}/tenants`, { query }),
@@ -182,10 +177,7 @@ function sourceMethods({ request }: Requests) {
       send: (body: api.SandboxRequest) => request<api.SandboxResultView>("POST", "sandbox/events", { body }),
       /** The body of a callback in the shape of a source's platform. */
       sample: (source: string, type: string) =>
-        request<api.SandboxSampleView>(
-          "GET",
-          `sandbox/sources/${pathSegment(source)}/samples/${pathSegment(type)}`,
-        ),
+        request<api.SandboxSampleView>("GET", `sandbox/sources/${pathSegment(source)}/samples/${pathSegment(type)}`),
       /** Signs a callback as a source's platform does and sends it to the public listener. */
       sendAs: (source: string, body: api.SandboxSourceRequest) =>
         request<api.SandboxResultView>("POST", `sandbox/sources/${pathSegment(source)}/events`, { body }),

@@ -20,11 +20,7 @@ export interface Sources {
   secretUses(): Promise<readonly StoredCredentialUse[]>;
   list(): Promise<views.SourcesView>;
   /** When the secrets of a source's tenants were used; `absent` where there is no such source with tenants. */
-  tenants(
-    source: string,
-    tenant: string | undefined,
-    page: Page,
-  ): Promise<readonly StoredTenantUses[] | "absent">;
+  tenants(source: string, tenant: string | undefined, page: Page): Promise<readonly StoredTenantUses[] | "absent">;
   /** One check at a time. */
   check(source: string): Promise<views.EndpointCheckView | "absent" | "busy">;
   /** `fixed`: its platform chooses no secret. `unknown`: no secret of this fingerprint was sent. */
@@ -45,10 +41,7 @@ export interface Sandbox {
   send(sending: views.SandboxRequest): Promise<views.SandboxResultView | SandboxError>;
   /** A callback of a source other than `platform`. */
   sourceSample(source: string, type: string): Promise<views.SandboxSampleView | SandboxError>;
-  sendAs(
-    source: string,
-    sending: views.SandboxSourceRequest,
-  ): Promise<views.SandboxResultView | SandboxError>;
+  sendAs(source: string, sending: views.SandboxSourceRequest): Promise<views.SandboxResultView | SandboxError>;
   runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 

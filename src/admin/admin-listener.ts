@@ -68,9 +68,7 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
     schemaController: JSON_SERIALIZER,
     // The error handler below does not get errors in the path.
     frameworkErrors: ({ statusCode = 400 }, _request, reply: FastifyReply) =>
-      reply
-        .code(statusCode)
-        .send({ error: statusCode === 414 ? LONG_SEGMENT : "the path cannot be decoded" }),
+      reply.code(statusCode).send({ error: statusCode === 414 ? LONG_SEGMENT : "the path cannot be decoded" }),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
   app.setValidatorCompiler<z.ZodType>(

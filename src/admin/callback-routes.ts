@@ -127,10 +127,7 @@ const EXPORT = operation({
     "minute is disconnected. `event_state` is the event's state by now: `completed`, `accepted`, `waiting`, `exhausted`, `rejected`, or null. In CSV, cells that a spreadsheet would run begin with an apostrophe.",
   querystring: { format: z.enum(["ndjson", "csv"]).default("ndjson"), ...CALLBACK_FILTER },
   responses: {
-    200: [
-      "One callback a line, as JSON or as CSV with a head.",
-      { media: ["application/x-ndjson", "text/csv"] },
-    ],
+    200: ["One callback a line, as JSON or as CSV with a head.", { media: ["application/x-ndjson", "text/csv"] }],
     503: "This process runs the maximum of exports.",
   },
 });
@@ -209,10 +206,7 @@ export async function* exportLines(
   const lineOf = format === "csv" ? csvRow : (view: object) => `${JSON.stringify(view)}\n`;
   for (let before: number | null | undefined; before !== null && !gone.aborted; ) {
     const startedAt = performance.now();
-    const page = await callbacks.search(
-      filter,
-      defined({ limit: PAGE_SIZE, budgetMs: EXPORT_BUDGET_MS, before }),
-    );
+    const page = await callbacks.search(filter, defined({ limit: PAGE_SIZE, budgetMs: EXPORT_BUDGET_MS, before }));
     const states = await callbacks.eventStates(page.callbacks);
     const lines = page.callbacks
       .map((row, index) => lineOf({ ...presentCallback(row), event_state: states[index] ?? null }))
@@ -243,9 +237,7 @@ const EMBEDDED_CELLS = /([;\t\r\n][;\s\p{Cc}\p{Cf}"']*)([=+\-@＝＋－＠]?)/gu
 /** RFC 4180, every cell in quotes. After an apostrophe a spreadsheet reads text. */
 function csvLine(cells: readonly string[]): string {
   const quoted = cells.map((cell) => {
-    const text = cell.replace(EMBEDDED_CELLS, (part, before, sign) =>
-      sign === "" ? part : `${before}'${sign}`,
-    );
+    const text = cell.replace(EMBEDDED_CELLS, (part, before, sign) => (sign === "" ? part : `${before}'${sign}`));
     return `"${(FORMULA_START.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   });
   return `${quoted.join(",")}\r\n`;

@@ -23,8 +23,7 @@ const PAGES = [
   "/audit",
   "/sign-in",
 ];
-const NOT_BUILT =
-  "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";
+const NOT_BUILT = "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";
 
 /** The dashboard. @param folder what `npm run build:dashboard` writes; read on the first request */
 export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): void {

@@ -23,10 +23,7 @@ const GET = operation({
     "Callbacks, and attempts beside them, are known as long as the callback log keeps them (`LOG_RETENTION_DAYS`).",
   params: input.EVENT_PARAMS,
   querystring: {
-    limit: input
-      .wholeNumber(1, 200)
-      .default(100)
-      .describe("How many callbacks and attempts the time line shows."),
+    limit: input.wholeNumber(1, 200).default(100).describe("How many callbacks and attempts the time line shows."),
     cursor: z
       .string()
       .regex(/^[0-9]{1,15}\.[0-9]{1,15}\.[0-9]{1,15}$/)
@@ -70,20 +67,14 @@ function parseCursor(cursor: string | undefined): TimelinePosition {
 }
 
 /** Callbacks and attempts come oldest first, and one more than `limit` where there are more. */
-async function readHistory(
-  key: EventKey,
-  { callbackId, attemptId }: TimelinePosition,
-  limit: number,
-  store: Store,
-) {
+async function readHistory(key: EventKey, { callbackId, attemptId }: TimelinePosition, limit: number, store: Store) {
   const [callbacks, attempts, failure, record] = await Promise.all([
     store.callbacks.ofEvent(key, { after: callbackId, limit: limit + 1 }),
     store.attempts.list(key, { after: attemptId, limit: limit + 1 }),
     store.failures.get(key),
     store.find(key, performance.now() + LOOK_UP_MS),
   ]);
-  const notifications =
-    record === undefined ? [] : await store.notifications.ofEvent(record, MAX_NOTIFICATIONS);
+  const notifications = record === undefined ? [] : await store.notifications.ofEvent(record, MAX_NOTIFICATIONS);
   return { callbacks, attempts, failure, record, notifications };
 }
 
@@ -106,9 +97,7 @@ export function timelineAfter(
 ): { readonly entries: TimelineEntry[]; readonly next: TimelinePosition | null } {
   const { runs, next } = mergedAttempts(position, history, limit);
   const until = next?.at ?? Number.POSITIVE_INFINITY;
-  const single = singleEntries(history).filter(
-    ({ at }) => Date.parse(at) > position.at && Date.parse(at) <= until,
-  );
+  const single = singleEntries(history).filter(({ at }) => Date.parse(at) > position.at && Date.parse(at) <= until);
   const entries = [...runs, ...single].sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   return { entries, next };
 }
@@ -149,9 +138,7 @@ function handlerRan({ outcome, responseStatus }: StoredCallback): boolean {
 function entryOfCallback(row: StoredCallback): TimelineEntry {
   const { receivedAt: at, id: callback_id, responseStatus: response_status, outcome, error } = row;
   const ended = { callback_id, response_status, outcome, error, duration_ms: row.processingMs };
-  return handlerRan(row)
-    ? { at, kind: "attempt", by: "callback", ...ended }
-    : { at, kind: "delivery", ...ended };
+  return handlerRan(row) ? { at, kind: "attempt", by: "callback", ...ended } : { at, kind: "delivery", ...ended };
 }
 
 function entryOfAttempt({ startedAt, trigger, outcome, error, durationMs }: StoredAttempt): TimelineEntry {

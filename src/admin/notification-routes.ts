@@ -14,9 +14,7 @@ const LIST = operation({
     ...input.PAGE_QUERY,
     state: z
       .enum(["waiting", "delivered", "dead"])
-      .describe(
-        "Those that have a delivery in this state; one that was not handed to the channels yet is waiting.",
-      )
+      .describe("Those that have a delivery in this state; one that was not handed to the channels yet is waiting.")
       .optional(),
   },
   responses: { 200: ["A page of them.", { pageOf: "Notification" }] },
@@ -40,8 +38,7 @@ const REPLAY = operation({
 const DISCARD = operation({
   summary: "Discard waiting and failed deliveries",
   action: "notification.discard",
-  description:
-    "Completed deliveries stay listed until their retention ends. Deliveries that are being tried stay too.",
+  description: "Completed deliveries stay listed until their retention ends. Deliveries that are being tried stay too.",
   params: input.ID_PARAMS,
   querystring: {
     channel: input.filterText("Only of this channel, such as `webhook` or `email:shop@example.com`.", 512),

@@ -24,23 +24,19 @@ const REVOKE = operation({
 });
 
 export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDependencies): void {
-  app.delete(
-    "/api/v1/users/:user_id/tokens",
-    REVOKE,
-    async ({ params: { user_id }, query: { local_only } }, reply) => {
-      const isRevoked = await revoke(user_id, local_only ? "here" : "everywhere").catch((error: unknown) => {
-        log.warn({ err: error, user_id }, "tokens could not be revoked");
-        throw new HttpError(
-          502,
-          "the tokens could not be revoked at the platform, so they are kept, and the log says why; " +
-            "?local_only=true deletes them only here",
-        );
-      });
-      if (!isRevoked) throw new HttpError(404, "there are no tokens of this user");
-      log.info({ user_id, local_only }, "an operator revoked a user's tokens");
-      return reply.code(204).send();
-    },
-  );
+  app.delete("/api/v1/users/:user_id/tokens", REVOKE, async ({ params: { user_id }, query: { local_only } }, reply) => {
+    const isRevoked = await revoke(user_id, local_only ? "here" : "everywhere").catch((error: unknown) => {
+      log.warn({ err: error, user_id }, "tokens could not be revoked");
+      throw new HttpError(
+        502,
+        "the tokens could not be revoked at the platform, so they are kept, and the log says why; " +
+          "?local_only=true deletes them only here",
+      );
+    });
+    if (!isRevoked) throw new HttpError(404, "there are no tokens of this user");
+    log.info({ user_id, local_only }, "an operator revoked a user's tokens");
+    return reply.code(204).send();
+  });
 }
 
 const EXPECT = operation({

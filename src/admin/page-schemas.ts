@@ -45,9 +45,7 @@ const ABOUT = z.strictObject({
       "What the preset was tested with: the platform's SDK that signs, one that verifies or a published vector, a community library, its documentation, or nothing, for a source of your own.",
     ),
   instruction: z.string().describe("Where to register the address, and what proves a callback."),
-  identity: z
-    .string()
-    .describe('The key of its events, and what follows: docs/sources.md, "The key of an event".'),
+  identity: z.string().describe('The key of its events, and what follows: docs/sources.md, "The key of an event".'),
   deadline_seconds: z.number().nullable().describe("How long the platform waits for a response."),
   retry_hours: z.number().nullable().describe("How long it sends a callback again; 0 where it never does."),
   disables: z.string().nullable().describe("After what it disables or deletes an endpoint."),
@@ -92,9 +90,7 @@ const SOURCE = z.strictObject({
   authentication: z.array(AUTHENTICATION),
   has_tenant_secrets: z
     .boolean()
-    .describe(
-      "Whether each tenant has secrets of its own; `GET /api/v1/sources/{source}/tenants` has their uses.",
-    ),
+    .describe("Whether each tenant has secrets of its own; `GET /api/v1/sources/{source}/tenants` has their uses."),
   offered_secrets: OFFERED_SECRETS,
 });
 
@@ -191,10 +187,10 @@ const STEP = z.strictObject({
   duration_ms: z.number(),
 });
 
-export const SANDBOX_FLOW = view(
-  "A sign-in at the sandbox platform, request by request, as a browser makes them.",
-  { signed_in: z.boolean(), steps: z.array(STEP) },
-);
+export const SANDBOX_FLOW = view("A sign-in at the sandbox platform, request by request, as a browser makes them.", {
+  signed_in: z.boolean(),
+  steps: z.array(STEP),
+});
 
 /** Below CALLBACK_BASE_URL. */
 export const CALLBACK_PATHS = [
@@ -232,34 +228,29 @@ const OUTCOMES = z
   .describe("By code; `accepted_failed` and `accepted_rejected` count accepted events a second time.");
 const quantile = () => z.number().nullable();
 
-export const OVERVIEW = view(
-  "What came to the receivers of this database: their counts may be some seconds behind.",
-  {
-    span: z.enum(["hour", "day", "month"]),
-    from: time(),
-    to: time(),
-    step_seconds: z.int(),
-    buckets: z
-      .array(z.strictObject({ at: time(), outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }))
-      .describe("Every period of the span, oldest first; the last one is not over."),
-    totals: z.strictObject({ outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }),
-    failures: z.strictObject({
-      accepted: z
-        .int()
-        .describe("Events whose platform has its response, and whose first attempt has not ended."),
-      oldest_accepted_at: time().nullable(),
-      waiting: z.int(),
-      exhausted: z.int(),
-      rejected: z.int(),
-      next_attempt_at: time().nullable(),
-    }),
-    notifications: z.strictObject({ waiting: z.int(), dead: z.int() }),
-    alerts: z
-      .array(z.strictObject({ kind: z.string(), source: z.string(), subject: z.string(), since: time() }))
-      .describe("Those that are open."),
-    needs_attention: z.array(z.strictObject({ kind: z.string(), count: z.int(), message: z.string() })),
-  },
-);
+export const OVERVIEW = view("What came to the receivers of this database: their counts may be some seconds behind.", {
+  span: z.enum(["hour", "day", "month"]),
+  from: time(),
+  to: time(),
+  step_seconds: z.int(),
+  buckets: z
+    .array(z.strictObject({ at: time(), outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }))
+    .describe("Every period of the span, oldest first; the last one is not over."),
+  totals: z.strictObject({ outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }),
+  failures: z.strictObject({
+    accepted: z.int().describe("Events whose platform has its response, and whose first attempt has not ended."),
+    oldest_accepted_at: time().nullable(),
+    waiting: z.int(),
+    exhausted: z.int(),
+    rejected: z.int(),
+    next_attempt_at: time().nullable(),
+  }),
+  notifications: z.strictObject({ waiting: z.int(), dead: z.int() }),
+  alerts: z
+    .array(z.strictObject({ kind: z.string(), source: z.string(), subject: z.string(), since: time() }))
+    .describe("Those that are open."),
+  needs_attention: z.array(z.strictObject({ kind: z.string(), count: z.int(), message: z.string() })),
+});
 
 export const TALLY = view("`event: tally` of a live stream; of all callbacks, whatever its filter.", {
   callbacks: z.int().describe("How many rows the log got since the tally before."),

@@ -33,10 +33,7 @@ export const presentRecord = presenterOf(schemas.EVENT);
 const failureFields = presenterOf(schemas.FAILURE);
 export const presentAuditEntry = presenterOf(schemas.AUDIT_ENTRY);
 
-export function presentFailure(
-  row: StoredFailure,
-  receiver: Parameters<typeof givesUpAtOf>[1],
-): schemas.FailureView {
+export function presentFailure(row: StoredFailure, receiver: Parameters<typeof givesUpAtOf>[1]): schemas.FailureView {
   return failureFields({ ...row, givesUpAt: givesUpAtOf(row, receiver) });
 }
 

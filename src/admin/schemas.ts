@@ -9,9 +9,7 @@ export const BULK_REPLAY = view("The replay of all failures that a filter finds.
   filter: z.strictObject(FAILURE_FILTER).describe("What its failures have in common."),
   per_second: z.int().describe("How many replays may begin in a second."),
   state: z.enum(["running", "paused", "cancelled", "done"]),
-  total: z
-    .int()
-    .describe("How many failures there were at the beginning; those that came later are not replayed."),
+  total: z.int().describe("How many failures there were at the beginning; those that came later are not replayed."),
   done: z.int().describe("`succeeded`, `already_handled` and `failed` together."),
   succeeded: z.int(),
   already_handled: z.int().describe("Handled or discarded before their turn."),
@@ -90,9 +88,7 @@ export const FAILURE = view("A failed event: waiting for its retry, with retries
   first_failed_at: time(),
   last_failed_at: time(),
   next_attempt_at: time().nullable(),
-  gives_up_at: time()
-    .nullable()
-    .describe("When the last retry comes, if all of them fail; null where none is left."),
+  gives_up_at: time().nullable().describe("When the last retry comes, if all of them fail; null where none is left."),
 });
 
 const OUTCOME = z.string().describe(`${OUTCOME_NAMES}.`);
@@ -115,9 +111,7 @@ export const REPLAY = z.strictObject({
   connection_used: z
     .boolean()
     .optional()
-    .describe(
-      "Whether the handler took `tx.connection`: what it ran through that is not among the statements.",
-    ),
+    .describe("Whether the handler took `tx.connection`: what it ran through that is not among the statements."),
   deferred_keys_unchecked: z
     .boolean()
     .optional()

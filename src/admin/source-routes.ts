@@ -1,12 +1,7 @@
 import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import {
-  SANDBOX_AUTHORIZE_PATH,
-  SANDBOX_TOKEN_PATH,
-  sandboxAuthorize,
-  sandboxToken,
-} from "../oauth/index.ts";
+import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH, sandboxAuthorize, sandboxToken } from "../oauth/index.ts";
 import type { Page } from "../store/index.ts";
 import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
@@ -58,9 +53,7 @@ const RELEARN = operation({
       .regex(/^[0-9A-Fa-f.:]{2,45}(?:\/[0-9]{1,3})?$/)
       .describe("The only address or network that the secret may come from; any where it is left out.")
       .optional(),
-    choose: flag.describe(
-      "Answer each secret that is sent, and take none: `fingerprint` chooses one afterwards.",
-    ),
+    choose: flag.describe("Answer each secret that is sent, and take none: `fingerprint` chooses one afterwards."),
     fingerprint: z
       .string()
       .regex(/^[\w-]{12,64}$/)
@@ -107,10 +100,7 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
       throw new HttpError(400, "fingerprint: expected only one of fingerprint, from and choose");
     const result = await sources.relearn(source, body);
     if (result === "unknown")
-      throw new HttpError(
-        404,
-        "no secret of this fingerprint was sent in the last day; see oncehook sources",
-      );
+      throw new HttpError(404, "no secret of this fingerprint was sent in the last day; see oncehook sources");
     if (result === "absent") throw new HttpError(404, "there is no source of this name");
     if (result === "fixed") throw new HttpError(409, "the platform of this source chooses no secret");
     log.warn(
@@ -154,8 +144,7 @@ const SOURCE_SAMPLE = operation({
   },
 });
 const SEND_AS = operation({
-  summary:
-    "Outside production: sign a callback as a source's platform does, send it to this receiver, see the answer",
+  summary: "Outside production: sign a callback as a source's platform does, send it to this receiver, see the answer",
   action: "sandbox.source",
   auditedFields: ["type", "sign"],
   description:
@@ -195,9 +184,7 @@ export function registerSandboxRoutes(app: FastifyInstance, deps: AdminDependenc
     return result;
   }
   app.get("/api/v1/sandbox", SAMPLES, async () => sandbox().samples());
-  app.post("/api/v1/sandbox/events", { ...SEND, bodyLimit: MAX_BYTES }, ({ body }) =>
-    run(({ send }) => send(body)),
-  );
+  app.post("/api/v1/sandbox/events", { ...SEND, bodyLimit: MAX_BYTES }, ({ body }) => run(({ send }) => send(body)));
   app.get("/api/v1/sandbox/sources/:source/samples/:type", SOURCE_SAMPLE, ({ params: { source, type } }) =>
     run(({ sourceSample }) => sourceSample(source, type)),
   );

@@ -46,11 +46,9 @@ export function createArrivalCounts(types: readonly string[]) {
       source: string,
       { eventId, eventType }: { readonly [Name in "eventId" | "eventType"]?: string | undefined },
     ): void {
-      if (eventId !== undefined && eventType !== undefined && countedTypes.has(eventType))
-        add(source, eventType);
+      if (eventId !== undefined && eventType !== undefined && countedTypes.has(eventType)) add(source, eventType);
     },
-    take: (): Arrival[] =>
-      take().map(({ source, subject, count }) => ({ source, eventType: subject, count })),
+    take: (): Arrival[] => take().map(({ source, subject, count }) => ({ source, eventType: subject, count })),
     putBack(arrivals: readonly Arrival[]): void {
       for (const { source, eventType, count } of arrivals) add(source, eventType, count);
     },
@@ -253,8 +251,7 @@ async function silence(evaluation: Evaluation): Promise<void> {
     const signatures = alertOf(alerts, { kind: "signatures", source, subject: "" });
     if (!isHandled(eventType) || (kinds.has("signatures") && signatures?.isOpen === true)) continue;
     const limit = policy.silenceLimit(days, silenceFloor);
-    if (limit !== undefined && policy.isSilent(limit, observedSince, now))
-      await apply(evaluation, key, "starts");
+    if (limit !== undefined && policy.isSilent(limit, observedSince, now)) await apply(evaluation, key, "starts");
   }
 }
 

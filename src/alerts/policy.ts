@@ -93,8 +93,7 @@ function windowOf({ last, shift, quarters, changedIn }: SignatureHistory, length
   const from = Math.max(last + 1 - length, after + 1);
   const sum = (member: keyof SignatureCounts, earlier = 0) => {
     let total = 0;
-    for (let quarter = from; quarter <= last; quarter += 1)
-      total += quarters.get(quarter - earlier)?.[member] ?? 0;
+    for (let quarter = from; quarter <= last; quarter += 1) total += quarters.get(quarter - earlier)?.[member] ?? 0;
     return total;
   };
   const authentic = sum("authentic");

@@ -72,11 +72,7 @@ function sqlitePath(database: Config["database"]): string {
 }
 
 /** An error of the system or driver about a disk or server is for the operator, without a stack. */
-export async function withMaintenanceError<T>(
-  what: string,
-  work: () => Promise<T>,
-  variable = "DATABASE_URL",
-) {
+export async function withMaintenanceError<T>(what: string, work: () => Promise<T>, variable = "DATABASE_URL") {
   try {
     return await work();
   } catch (cause) {
@@ -108,15 +104,9 @@ export async function copyDatabase(request: CopyRequest) {
   const { from, config } = request;
   const { database, environment } = config;
   if (database.kind !== "postgres")
-    throw new MaintenanceError(
-      "--to: the target must be a PostgreSQL database, as postgres://user@host/name",
-    );
+    throw new MaintenanceError("--to: the target must be a PostgreSQL database, as postgres://user@host/name");
   const { assertCopyable, copyRows, openCopySource, openCopyTarget } = await import("../store/copy/index.ts");
-  const source = await withMaintenanceError(
-    `${from} cannot be copied`,
-    async () => openCopySource(from),
-    "--from",
-  );
+  const source = await withMaintenanceError(`${from} cannot be copied`, async () => openCopySource(from), "--from");
   try {
     assertCopyable(source, { from, environment, keys: keyStamp(config) });
     await migrate(request, { continuesCopy: true });
@@ -140,8 +130,7 @@ export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Pr
   const { config, handlers } = loaded;
   const configured = await configuredSources(config);
   const definition = configured.find(({ name }) => name === request.source)?.definition;
-  if (definition === undefined)
-    throw new MaintenanceError(`there is no source ${JSON.stringify(request.source)}`);
+  if (definition === undefined) throw new MaintenanceError(`there is no source ${JSON.stringify(request.source)}`);
   const { isDryRun } = request;
   if (!isDryRun && !handlers.some(({ source }) => source === request.source))
     throw new MaintenanceError(
@@ -165,10 +154,7 @@ export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Pr
   }
 }
 
-type SampleParts = Pick<
-  Parameters<typeof createServices>[0],
-  "config" | "store" | "registry" | "encryptor"
-> & {
+type SampleParts = Pick<Parameters<typeof createServices>[0], "config" | "store" | "registry" | "encryptor"> & {
   readonly configured: readonly ConfiguredSource[];
 };
 

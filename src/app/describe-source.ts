@@ -32,10 +32,7 @@ export function describeSource(
   };
 }
 
-function aboutOf(
-  { preset, facts, credential, identity }: SourceDefinition,
-  url: string,
-): SourceView["about"] {
+function aboutOf({ preset, facts, credential, identity }: SourceDefinition, url: string): SourceView["about"] {
   const { title, docs, proof = "documented", deadlineSeconds, retryHours, disables } = facts;
   const proven = credential === undefined ? "" : ` ${title} proves each callback by ${credential}.`;
   return {
@@ -91,9 +88,7 @@ export function addressViews(
   const types = typesOf(registry, name);
   return addresses.map(({ url, version }) => {
     const versions = version === "by_header" ? VERSIONS : [version];
-    const handled = types.filter((type) =>
-      versions.some((one) => registry.keySources(name, one, type).length > 0),
-    );
+    const handled = types.filter((type) => versions.some((one) => registry.keySources(name, one, type).length > 0));
     return { url, version, method: "POST", event_types: handled };
   });
 }
@@ -104,9 +99,7 @@ export function handlerViews(registry: Registry, timeLimitMs: number): SourcesVi
     source: handler.source,
     event_type: handler.type,
     name: handler.name ?? null,
-    versions: VERSIONS.filter(
-      (version) => registry.find(keySourceOf(handler), version, handler.type) === handler,
-    ),
+    versions: VERSIONS.filter((version) => registry.find(keySourceOf(handler), version, handler.type) === handler),
     has_prepare: handler.prepare !== undefined,
     time_limit_ms: timeLimitMs,
   }));

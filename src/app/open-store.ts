@@ -110,10 +110,7 @@ async function assertNewestSchema(database: Config["database"]): Promise<void> {
 }
 
 /** Only reads. @throws the driver's error */
-export async function inspectDatabase(
-  database: Config["database"],
-  options: InspectOptions,
-): Promise<Inspection> {
+export async function inspectDatabase(database: Config["database"], options: InspectOptions): Promise<Inspection> {
   if (database.kind === "sqlite") {
     const { inspectSqlite } = await import("../store/sqlite/index.ts");
     return inspectSqlite(database.path, options);
@@ -123,11 +120,7 @@ export async function inspectDatabase(
 }
 
 /** @throws MigrationError, or StartError for a database that cannot be opened */
-export const openForCommand: OpenForCommand = async (
-  { config, handlers, migrations },
-  options,
-  configured,
-) => {
+export const openForCommand: OpenForCommand = async ({ config, handlers, migrations }, options, configured) => {
   const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
   const exchange = () => Promise.reject(new Error("a command exchanges no code"));
   const sources = configured ?? (await configuredSources(config));

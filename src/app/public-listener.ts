@@ -99,14 +99,11 @@ function gateRules(config: Config, store: Store, clock: Clock, log: Log): Admiss
   const everywhere = policy("default", limits.default);
   return {
     isAllowed: createAllowList(config.ipAllowList),
-    requireHttps:
-      config.environment === "production" || listen.tls !== undefined || listen.trustProxy.length > 0,
+    requireHttps: config.environment === "production" || listen.tls !== undefined || listen.trustProxy.length > 0,
     limits: { everywhere, callbacks: [...everywhere, ...policy("callback", limits.callback)] },
     count:
       limits.store === "database"
-        ? cacheExceeded(
-            withFallback((key, windowMs, now) => store.rateCounters.hit(key, windowMs, now), clock, log),
-          )
+        ? cacheExceeded(withFallback((key, windowMs, now) => store.rateCounters.hit(key, windowMs, now), clock, log))
         : createMemoryCounter(),
   };
 }

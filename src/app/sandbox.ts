@@ -148,8 +148,7 @@ async function orSandboxError<View>(
   try {
     return await attempt(sandbox);
   } catch (error) {
-    if (error instanceof CannotSignError || error instanceof SampleError)
-      return { status: 409, error: error.message };
+    if (error instanceof CannotSignError || error instanceof SampleError) return { status: 409, error: error.message };
     if (error instanceof NoResponseError) return { status: 502, error: error.message };
     throw error;
   }

@@ -221,8 +221,7 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
 
 const BODY_MISMATCH = "a processed event_id arrived with another body; responded already_processed";
 const STALE_EVENT = "an event was not run: a newer one of its orderBy has run already";
-const TYPE_MISMATCH =
-  "X-Event-Type, which is not signed, differs from event_type in the body; the header decided";
+const TYPE_MISMATCH = "X-Event-Type, which is not signed, differs from event_type in the body; the header decided";
 
 function createObserver(
   metrics: Metrics,

@@ -98,8 +98,7 @@ export function createSources(
     check: createChecks(addressesOfSource, {
       log,
       proofs: endpointCheckProofs,
-      newestTenant: async (name) =>
-        (await store.tenantSecretUses.list({ source: name }, { limit: 1 }))[0]?.tenant,
+      newestTenant: async (name) => (await store.tenantSecretUses.list({ source: name }, { limit: 1 }))[0]?.tenant,
     }),
   };
 }

@@ -32,16 +32,12 @@ export interface InspectableReceiver extends RunningReceiver {
  * undone.
  * @throws ConfigError for a file that cannot be used, MigrationError, or StartError
  */
-export const start: (config: Config, options: StartOptions) => Promise<RunningReceiver> =
-  startInspectableReceiver;
+export const start: (config: Config, options: StartOptions) => Promise<RunningReceiver> = startInspectableReceiver;
 
 /** The stack of an error from a handler's helpers must reach the handler: Node keeps only ten frames by default. */
 const STACK_FRAMES = 25;
 
-export async function startInspectableReceiver(
-  config: Config,
-  options: StartOptions,
-): Promise<InspectableReceiver> {
+export async function startInspectableReceiver(config: Config, options: StartOptions): Promise<InspectableReceiver> {
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, STACK_FRAMES);
   const undo = new UndoSteps(options.logger);
   try {

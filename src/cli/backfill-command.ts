@@ -60,10 +60,7 @@ function reportText(
   );
 }
 
-function sampleText({
-  sample: { run, failed },
-  unapplied,
-}: Pick<BackfillReport, "sample" | "unapplied">): string {
+function sampleText({ sample: { run, failed }, unapplied }: Pick<BackfillReport, "sample" | "unapplied">): string {
   if (unapplied.length > 0)
     return `None was run, since a dry run applies no migrations (${unapplied.join(", ")}): oncehook migrate applies them.\n`;
   const rows = failed.map(({ type, id, reason }) => [shortText(type), shortText(id), shortText(reason)]);

@@ -31,9 +31,7 @@ export function withSource(text: string, { preset, source, variable }: SourceCod
   const isUsual =
     openings.length === 1 &&
     // Nothing that would be changed stands in a comment.
-    [OPENING, SOURCES, PRESET_IMPORT].every(
-      (part) => code.match(part)?.length === text.match(part)?.length,
-    ) &&
+    [OPENING, SOURCES, PRESET_IMPORT].every((part) => code.match(part)?.length === text.match(part)?.length) &&
     last !== undefined &&
     imports.length <= 1 &&
     // Its only mentions are the key and the import.

@@ -44,11 +44,7 @@ function loadDatabaseLocation({ env }: DatabaseOptions): DatabaseLocation {
 }
 
 /** Names the database, so that an operator with several notices the wrong one. */
-function databaseSummary(
-  { database }: DatabaseLocation,
-  { contents }: IntegrityReport,
-  file?: string,
-): string {
+function databaseSummary({ database }: DatabaseLocation, { contents }: IntegrityReport, file?: string): string {
   const name = databaseName(database, file);
   if (contents === undefined) return `${name}: nothing in it can be read`;
   const { environment, records, newestRecordAt } = contents;
@@ -113,8 +109,7 @@ export function restoreCommand(): Command {
     .action(async (file: string, options: DatabaseOptions) => {
       const where = loadDatabaseLocation(options);
       const { keptAs, copy } = await restore(where, file);
-      const kept =
-        keptAs === undefined ? "" : `What was there is kept as ${keptAs}; to go back, restore that.\n`;
+      const kept = keptAs === undefined ? "" : `What was there is kept as ${keptAs}; to go back, restore that.\n`;
       process.stdout.write(
         `${file} was put in place: ${databaseSummary(where, copy)}\n${kept}` +
           "Have the platforms send again what they sent since that copy was made: what the copy knows is answered already_processed.\n",
@@ -167,8 +162,7 @@ export function copyCommand(): Command {
 async function copyAll(options: CopyOptions): Promise<void> {
   const from = fileOf(options.from);
   const { to } = options;
-  if (to !== undefined && !/^postgres(ql)?:\/\//.test(to))
-    throw unexpected("--to", to, "postgres://user@host/name");
+  if (to !== undefined && !/^postgres(ql)?:\/\//.test(to)) throw unexpected("--to", to, "postgres://user@host/name");
   // As if it were configured, so that it is checked and opened as the receiver will open it.
   if (to !== undefined) process.env.DATABASE_URL = to;
   const loaded = await loadConfiguration(options);

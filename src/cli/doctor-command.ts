@@ -26,8 +26,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const { config, handlers } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
   const findings = await runDoctor(config, options.registered ?? [], files, handlers);
-  const lineOf = ({ level, check, message }: Finding) =>
-    `${MARKS[level]()} ${check}: ${escapeLines(message)}\n`;
+  const lineOf = ({ level, check, message }: Finding) => `${MARKS[level]()} ${check}: ${escapeLines(message)}\n`;
   printStyled(options, findings, () => findings.map(lineOf).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
 }

@@ -9,9 +9,7 @@ import { UserError } from "./user-error.ts";
 export async function init(named: string): Promise<void> {
   const folder = resolve(named);
   if (folder === resolve(PACKAGE_FOLDER))
-    throw new UserError(
-      "this is Oncehook's own folder; name the one of your project, such as: init ../my-receiver",
-    );
+    throw new UserError("this is Oncehook's own folder; name the one of your project, such as: init ../my-receiver");
   // Read first: invalid JSON is reported before anything is written.
   manifestIn(folder);
   const { written, kept } = await scaffold(folder);

@@ -46,8 +46,7 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
   return {
     from: receiver,
     to: httpUrl("--to", to, "http://localhost:3000/hook"),
-    sinceSeconds:
-      since === undefined ? undefined : Math.floor(timeSpan("--since", since, SINCE, DAY_MS) / 1_000),
+    sinceSeconds: since === undefined ? undefined : Math.floor(timeSpan("--since", since, SINCE, DAY_MS) / 1_000),
     statePath: state,
     isJson: json === true,
     token: await tokenOf(receiver),
@@ -56,13 +55,10 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
 
 async function tokenOf({ hostname }: URL): Promise<string> {
   // A generated token opens a receiver only of this machine, and is not sent to another one.
-  const generated = () =>
-    isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
+  const generated = () => (isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined);
   const token = process.env.ADMIN_TOKEN?.trim() || (await generated());
   if (token === undefined)
-    throw new UserError(
-      "ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env",
-    );
+    throw new UserError("ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env");
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new UserError("ADMIN_TOKEN: expected printable characters without spaces");
 }
@@ -99,18 +95,14 @@ async function listen(options: ListenOptions): Promise<void> {
     if (answer === undefined) break;
     delivered += 1;
     state?.write(request.at);
-    process.stdout.write(
-      `${isJson ? escapedJson(describe(request, answer)) : callbackLine(request, answer)}\n`,
-    );
+    process.stdout.write(`${isJson ? escapedJson(describe(request, answer)) : callbackLine(request, answer)}\n`);
   }
   log(`${delivered} delivered`);
 }
 
 /** On standard error, so that standard output holds only the callbacks. */
 function log(words: string): void {
-  process.stderr.write(
-    `${styleText("dim", `oncehook: ${escapeLines(words)}`, { stream: process.stderr })}\n`,
-  );
+  process.stderr.write(`${styleText("dim", `oncehook: ${escapeLines(words)}`, { stream: process.stderr })}\n`);
 }
 
 /** The first signal lets the delivery under way end, so that it is noted. The second does not wait for it. */
@@ -144,8 +136,7 @@ function read(path: string, from: string): string | undefined {
   if (!existsSync(path)) return undefined;
   const text = readInput(path, `--state: got "${path}", which`).toString();
   const state = STATE_SCHEMA.safeParse(parseJson(text));
-  if (!state.success)
-    throw new UserError(`--state: "${path}" is not what this command writes; name another file`);
+  if (!state.success) throw new UserError(`--state: "${path}" is not what this command writes; name another file`);
   if (state.data.from === from) return state.data.place;
   throw new UserError(`--state: "${path}" is of ${state.data.from}, not of --from; name another file`);
 }

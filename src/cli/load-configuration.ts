@@ -32,10 +32,7 @@ export interface ConfigurationOptions {
   readonly config?: string;
 }
 
-export const ENV_OPTION = [
-  "--env <file>",
-  "read variables from a file as well; the environment wins",
-] as const;
+export const ENV_OPTION = ["--env <file>", "read variables from a file as well; the environment wins"] as const;
 
 export function configurationCommand(name: string): Command {
   return new Command(name)
@@ -53,9 +50,7 @@ export function loadEnvFile(file: string): void {
   const wrong = invalidLine(text.split(/\r?\n/));
   // The line itself is not shown: it may be a part of a secret.
   if (wrong !== undefined)
-    throw new UserError(
-      `--env: "${file}", line ${wrong}: expected NAME=value, a comment after #, or nothing`,
-    );
+    throw new UserError(`--env: "${file}", line ${wrong}: expected NAME=value, a comment after #, or nothing`);
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 }
 

@@ -43,10 +43,7 @@ async function firstFound<Item, Query extends PageParams>(
 /** The sources that have an event with this id, those of named handlers (`stripe#audit`) after their own source. */
 async function sourcesOf({ events, failures }: AdminClient, eventId: string, failed: boolean) {
   const query = { event_id: eventId, limit: MAX_LIMIT };
-  const pages = [
-    await firstFound(query, failures.list),
-    ...(failed ? [] : [await firstFound(query, events.list)]),
-  ];
+  const pages = [await firstFound(query, failures.list), ...(failed ? [] : [await firstFound(query, events.list)])];
   return [...new Set(pages.flatMap(({ items }) => items.map(({ source }) => source)))].toSorted();
 }
 
@@ -69,9 +66,7 @@ export async function askAboutEvent<Answer>(
     // Handlers with names have the event of their source.
     const rivals = isFailure ? others : others.filter((other) => withoutHandler(other) !== first);
     if (rivals.length > 0)
-      throw new UsageError(
-        `--source: missing; ${[first, ...rivals].join(" and ")} have an event ${id}: name one`,
-      );
+      throw new UsageError(`--source: missing; ${[first, ...rivals].join(" and ")} have an event ${id}: name one`);
     return ask({ source: first, event_id: id });
   }
   try {

@@ -48,18 +48,12 @@ export function notificationsCommand(): Command {
     });
   return listCommand("notifications")
     .description("List notifications and how far their deliveries are, newest first.")
-    .addOption(
-      new Option("--state <state>", "those with a delivery in this state; dead: a failed one").choices(
-        STATES,
-      ),
-    )
+    .addOption(new Option("--state <state>", "those with a delivery in this state; dead: a failed one").choices(STATES))
     .addCommand(replay)
     .addCommand(discard)
     .action(async (options: NotificationListOptions) => {
       const { state, limit, cursor } = options;
-      const list = await callAdmin(options, ({ notifications }) =>
-        notifications.list({ limit, cursor, state }),
-      );
+      const list = await callAdmin(options, ({ notifications }) => notifications.list({ limit, cursor, state }));
       const none = state === undefined ? "no notification is stored" : "no such notification";
       printList(list, options, HEAD, list.items.flatMap(rowsOf), none);
     });

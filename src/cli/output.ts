@@ -5,8 +5,7 @@ const MAX_LENGTH = 60;
  * Characters that move the cursor, reorder the letters (U+202A–202E, U+2066–2069, U+200E/F, U+061C), break the line or
  * are invisible. Ids that differ would look the same.
  */
-const INVISIBLE =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{115F}\u{1160}\u{2800}]/gu;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{115F}\u{1160}\u{2800}]/gu;
 
 /** Any client sends what it likes; a terminal is shown visible characters, and not too many. */
 export function shortText(text: string): string {
@@ -38,9 +37,7 @@ function escaped(character: string): string {
 
 export function table(head: readonly string[], given: readonly (readonly string[])[]): string {
   const rows = given.map((cells) => cells.map(escapeControls));
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))

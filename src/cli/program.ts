@@ -2,13 +2,7 @@ import { Command } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
 import { backfillCommand } from "./backfill-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
-import {
-  backupCommand,
-  copyCommand,
-  migrateCommand,
-  restoreCommand,
-  verifyCommand,
-} from "./database-commands.ts";
+import { backupCommand, copyCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";

@@ -49,8 +49,7 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
   if (!isWell(report)) process.exitCode = 1;
 }
 
-const timeOf = (option: string, text: string) =>
-  text === "0" ? 0 : timeSpan(option, text, "such as 90m, 12h or 2d");
+const timeOf = (option: string, text: string) => (text === "0" ? 0 : timeSpan(option, text, "such as 90m, 12h or 2d"));
 
 function isWell({ events, isComplete }: ReconcileReport): boolean {
   const isGood = ({ outcome, state }: ReconcileReport["events"][number]) =>

@@ -45,13 +45,11 @@ async function replay(eventId: string | undefined, options: BulkOptions, command
   if (eventId === undefined) return bulkReplay(options, command);
   const given = (flag: string) => command.getOptionValueSource(new Option(flag).attributeName()) === "cli";
   const ofMany = BULK_OPTIONS.find(given);
-  if (ofMany !== undefined)
-    command.error(`error: ${ofMany} is for many failures: leave it out, or the event_id`);
+  if (ofMany !== undefined) command.error(`error: ${ofMany} is for many failures: leave it out, or the event_id`);
   const wanted = { id: eventId, source: options.source, isFailure: true };
   const mode = { dry_run: options.dryRun ?? false };
   const longestMs = (config: Config) => maxAttemptMs(config) + MARGIN_MS;
-  const ask = (client: AdminClient) =>
-    askAboutEvent(client, wanted, (key) => client.failures.replay(key, mode));
+  const ask = (client: AdminClient) => askAboutEvent(client, wanted, (key) => client.failures.replay(key, mode));
   const { outcome } = await printAnswer(options, ask, replaySummary, longestMs);
   if (outcome !== "success" && outcome !== "already_processed") process.exitCode = 1;
 }
@@ -66,17 +64,13 @@ function replaySummary(view: ReplayView): string {
 function dryRunLines(view: ReplayView): string {
   const { statements = [], notifications = [], connection_used = false } = view;
   const lines = [
-    ...statements.map(
-      ({ sql, rows }) => `${rows === null ? "failed" : counted(rows, "row")}  ${oneLine(sql)}`,
-    ),
+    ...statements.map(({ sql, rows }) => `${rows === null ? "failed" : counted(rows, "row")}  ${oneLine(sql)}`),
     ...omitted(view.statements_omitted, "statements"),
     ...(connection_used ? ["what it ran through tx.connection is not shown"] : []),
     ...(view.deferred_keys_unchecked === true
       ? ["deferred foreign keys, which a commit checks, were not checked"]
       : []),
-    ...notifications.map(
-      ({ topic, payload }) => `notification ${oneLine(`${topic} ${JSON.stringify(payload)}`)}`,
-    ),
+    ...notifications.map(({ topic, payload }) => `notification ${oneLine(`${topic} ${JSON.stringify(payload)}`)}`),
     ...omitted(view.notifications_omitted, "notifications"),
   ];
   return lines.map((line) => `  ${line}\n`).join("");

@@ -21,8 +21,7 @@ export async function run(argv: readonly string[]): Promise<NodeJS.Process["exit
 const SYSTEM_ERROR = /^(EADDRINUSE|EACCES|EADDRNOTAVAIL|ENOENT|ECONNREFUSED|ENOTFOUND|EPERM)$/;
 
 /** Their messages are for the user. Names, as some commands load the classes of theirs on demand. */
-const USER_ERRORS =
-  /^(CannotSignError|Disconnected|MaintenanceError|MigrationError|StartError|UsageError|UserError)$/;
+const USER_ERRORS = /^(CannotSignError|Disconnected|MaintenanceError|MigrationError|StartError|UsageError|UserError)$/;
 
 /** The reason of a command's failure. A stack is for our faults, not for a user's mistake. */
 function messageOf(error: unknown): string {

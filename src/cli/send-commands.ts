@@ -36,10 +36,7 @@ export function sendCommand(): Command {
     .description("Send a signed callback and print the answer. Exit code 0 for success.")
     .argument("<type>", "the event type, such as payment_notify, or invoice.paid of a source")
     .option("--source <name>", "a source of the configuration: its platform's body, headers and signature")
-    .option(
-      "--data <json>",
-      "a JSON object, or a file with one, of a source over its sample (default: a sample)",
-    )
+    .option("--data <json>", "a JSON object, or a file with one, of a source over its sample (default: a sample)")
     .option("--id <event_id>", "the event's id (default: a new one); the same id again is a duplicate")
     .option("--timestamp <seconds>", "the event's time, in seconds since 1970 (default: now)")
     .option("--url <url>", "where to; an origin gets the source's path (default: CALLBACK_BASE_URL with it)")
@@ -100,8 +97,7 @@ async function forgotten(type: string, { config, handlers }: LoadedConfiguration
     handlers.some((one) => one.source === name && fitsTypePattern(one.type, type));
   const handled = sources.filter(fits).map(({ name }) => ({ name, meant: type }));
   const [first, ...others] = handled.length > 0 ? handled : await sourcesOfType(sources, type);
-  const names =
-    first === undefined ? sources : [first, ...others.filter(({ meant }) => meant === first.meant)];
+  const names = first === undefined ? sources : [first, ...others.filter(({ meant }) => meant === first.meant)];
   const list = names.map(({ name }) => name).join(first === undefined ? ", " : " or ");
   const ofSource: string[] = [];
   if (first?.meant === type) ofSource.push(`for the source ${list}, add --source ${first.name}`);
@@ -203,8 +199,7 @@ export function signCommand(): Command {
     .action(async (file: string | undefined, options: { env?: string }) => {
       const { config } = await loadConfiguration(options, { listens: false });
       const [secret] = config.authentication.signing.secrets;
-      if (secret === undefined)
-        throw new UserError("SIGNING_SECRET is not set: there is nothing to sign with");
+      if (secret === undefined) throw new UserError("SIGNING_SECRET is not set: there is nothing to sign with");
       const body = file === undefined ? await buffer(process.stdin) : readInput(file, `the file "${file}"`);
       process.stdout.write(`${signHmac(secret, body)}\n`);
     });

@@ -37,19 +37,13 @@ async function serve(loaded: LoadedConfiguration): Promise<void> {
   const running = await start(config, { handlers, migrations, logger });
   await printStartup(loaded, running);
   // In development a debugger may halt this thread for any time.
-  if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs))
-    logger.warn({}, UNWATCHED);
-  logger.info(
-    { public: running.publicOrigin, admin: running.adminOrigin, environment: config.environment },
-    "serving",
-  );
+  if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs)) logger.warn({}, UNWATCHED);
+  logger.info({ public: running.publicOrigin, admin: running.adminOrigin, environment: config.environment }, "serving");
   const reason = await Promise.race([signalled.promise, running.broken]);
   if (reason instanceof Error) logger.fatal({ err: reason }, brokenMessage(reason));
   else logger.info({ signal: reason }, "draining");
   const late = setTimeout(() => {
-    process.stderr.write(
-      `oncehook: the drain did not finish within ${DRAIN_LIMIT_MS} ms; exiting all the same\n`,
-    );
+    process.stderr.write(`oncehook: the drain did not finish within ${DRAIN_LIMIT_MS} ms; exiting all the same\n`);
     exitProcess(1);
   }, DRAIN_LIMIT_MS);
   const isClean = await running.stop().then(
@@ -62,8 +56,7 @@ async function serve(loaded: LoadedConfiguration): Promise<void> {
   clearTimeout(late);
   // The disk may have failed while draining too.
   const broken = await Promise.race([running.broken, Promise.resolve(undefined)]);
-  if (broken !== undefined && !(reason instanceof Error))
-    logger.fatal({ err: broken }, brokenMessage(broken));
+  if (broken !== undefined && !(reason instanceof Error)) logger.fatal({ err: broken }, brokenMessage(broken));
   if (isClean) logger.info({}, "stopped");
   await withTimeout(closeLogger(logger), FLUSH_LIMIT_MS, undefined);
   exitProcess(isClean && broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
@@ -85,8 +78,7 @@ function exitProcess(code: number, limitMs = FLUSH_LIMIT_MS): never {
 const brokenMessage = ({ message }: Error) =>
   `${message}; nothing is acknowledged any more, and this process exits: let a service manager restart it, which ` +
   "begins with what the disk has";
-const UNWATCHED =
-  "the stall watchdog is off: Node's permission model blocks its thread; allow it with --allow-worker";
+const UNWATCHED = "the stall watchdog is off: Node's permission model blocks its thread; allow it with --allow-worker";
 const UNHANDLED_REJECTION = "unhandled promise rejection; look for a missing await in a handler";
 const UNCAUGHT_EXCEPTION =
   "uncaught exception; the state is unknown, so this process exits: let a " +

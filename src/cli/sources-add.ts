@@ -33,8 +33,7 @@ function presetNamed(given: string): PresetName {
   if (name !== undefined) return name;
   const needs = moreThanSecret(given);
   if (needs !== undefined) throw new UsageError(needs);
-  const meant =
-    closestName(given, PRESET_NAMES) ?? PRESET_NAMES.find((one) => given !== "" && one.startsWith(given));
+  const meant = closestName(given, PRESET_NAMES) ?? PRESET_NAMES.find((one) => given !== "" && one.startsWith(given));
   const hint = meant === undefined ? `there are ${PRESET_NAMES.join(", ")}` : `did you mean ${meant}?`;
   throw new UsageError(`there is no preset ${JSON.stringify(given)}; ${hint}`);
 }

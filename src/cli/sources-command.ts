@@ -65,9 +65,7 @@ function tenantsCommand(): Command {
     .option("--tenant <tenant>", "only this tenant")
     .action(async (source: string, options: ListOptions & { readonly tenant?: string }) => {
       const { limit, cursor, tenant } = options;
-      const list = await callAdmin(options, (client) =>
-        client.sources.tenants(source, { limit, cursor, tenant }),
-      );
+      const list = await callAdmin(options, (client) => client.sources.tenants(source, { limit, cursor, tenant }));
       const rows = list.items.map((one) => [
         one.tenant,
         one.current_used_at ?? "never",
@@ -134,8 +132,7 @@ function sourceText(described: SourceView): string {
   // Only the built-in protocol chooses among versions.
   const isPlatform = described.about === null;
   const shown = isPlatform || first === undefined ? addresses : [first];
-  const also =
-    isPlatform || others.length === 0 ? "" : `also served: ${others.map(({ url }) => url).join(" ")}\n`;
+  const also = isPlatform || others.length === 0 ? "" : `also served: ${others.map(({ url }) => url).join(" ")}\n`;
   const rows = shown.map(({ method, url, version }) => [
     `${method} ${url}`,
     version === "by_header" ? "chosen by X-API-Version" : version,
@@ -152,8 +149,7 @@ function sourceText(described: SourceView): string {
       advice ?? "",
     ]);
   });
-  const uses =
-    secrets.length === 0 ? "" : `\n${table(["secret", "method", "last used", "advice"], secrets)}\n`;
+  const uses = secrets.length === 0 ? "" : `\n${table(["secret", "method", "last used", "advice"], secrets)}\n`;
   const offered = described.offered_secrets.map((one) => [
     one.fingerprint,
     one.address,

@@ -39,8 +39,7 @@ async function tail(client: AdminClient, options: TailOptions, signal: AbortSign
   const filters = { source, event_type: type, status, outcome, remote_address: address, event_id: id, text };
   let seen: ReadonlySet<number> | undefined;
   for await (const one of client.live(filters, { signal })) {
-    if (one.event === "disconnected")
-      process.stderr.write("oncehook: the receiver does not answer; looking again\n");
+    if (one.event === "disconnected") process.stderr.write("oncehook: the receiver does not answer; looking again\n");
     if (one.event === "reconnected") process.stderr.write("oncehook: the receiver answers again\n");
     if (one.event === "gap")
       process.stderr.write("oncehook: more came than could be shown; the callback log has all of them\n");
@@ -74,7 +73,5 @@ function lineOf(callback: CallbackView): string {
   ].join("  ");
   // A receiver of an earlier version looks into nothing.
   const { diagnosis } = callback as Partial<CallbackView>;
-  return diagnosis == null
-    ? line
-    : `${line}\n          ${escapeControls(`${diagnosis.message} ${diagnosis.remedy}`)}`;
+  return diagnosis == null ? line : `${line}\n          ${escapeControls(`${diagnosis.message} ${diagnosis.remedy}`)}`;
 }

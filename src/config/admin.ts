@@ -105,10 +105,7 @@ function checkProvider({ values, problems, isSet }: AdminReading): void {
       "is not set, expected with ADMIN_OIDC_ISSUER: the provider sends operators back to <ADMIN_BASE_URL>/sign-in/oidc/callback",
     );
   if (USERS.every((name) => values[name] === undefined))
-    problems.add(
-      USERS,
-      "neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in",
-    );
+    problems.add(USERS, "neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in");
 }
 
 function checkHttps({ values, isProduction, problems }: AdminReading): void {

@@ -13,10 +13,7 @@ const methods = z
   .refine((choices) => choices.every((all) => new Set(all).size === all.length))
   .transform((choices) => choices as AuthMethod[][])
   .describe("hmac, token or jwt; a+b: both, a,b: either");
-const token = matching(
-  /^[\x21-\x2b\x2d-\x7e]{16,}$/,
-  "at least 16 printable characters without spaces or commas",
-);
+const token = matching(/^[\x21-\x2b\x2d-\x7e]{16,}$/, "at least 16 printable characters without spaces or commas");
 const jwtSecret = text("")
   .refine((secret) => Buffer.byteLength(secret) >= 32)
   .describe("at least 32 bytes");
@@ -123,10 +120,8 @@ function checkSecrets({ values, isProduction, problems }: AuthenticationReading)
     const isLong = isProduction && name === "SIGNING_SECRET";
     const [least, where] = isLong ? [32, " in production"] : [16, ""];
     const bytes = Buffer.byteLength(secret);
-    if (bytes < least)
-      problems.add([name], `got a value of ${bytes} bytes, expected at least ${least} bytes${where}`);
-    if (secret.trim() !== secret)
-      problems.add([name], "got a value with white space around it, expected none");
+    if (bytes < least) problems.add([name], `got a value of ${bytes} bytes, expected at least ${least} bytes${where}`);
+    if (secret.trim() !== secret) problems.add([name], "got a value with white space around it, expected none");
   }
 }
 
@@ -157,10 +152,7 @@ function checkMethods(reading: AuthenticationReading, beside: BesideAuthenticati
   checkKeySource(reading);
 }
 
-function neededSecret(
-  { isSet }: AuthenticationReading,
-  { sourceCount, handledTypes }: BesideAuthentication,
-): string {
+function neededSecret({ isSet }: AuthenticationReading, { sourceCount, handledTypes }: BesideAuthentication): string {
   const needs = `is not set; in production ${BUILT_IN_PROTOCOL} needs the secret that its sender shares`;
   if (isSet("AUTH_METHOD") || isSet("SIGNING_SECRET_PREVIOUS")) return needs;
   if (sourceCount > 0) return `${needs}, which the handlers of ${handledTypes.join(", ")} are for`;

@@ -62,17 +62,14 @@ export async function loadConfigFile(cwd: string, named?: string): Promise<Confi
 }
 
 function problemsOf(file: unknown): string[] {
-  if (typeof file !== "object" || file === null)
-    return ["expected a default export: defineConfig({ handlers: […] })"];
+  if (typeof file !== "object" || file === null) return ["expected a default export: defineConfig({ handlers: […] })"];
   const content = file as Record<string, unknown>;
   const unknown = Object.keys(content).filter((key) => !KEYS.includes(key));
   return [
     ...unknown.map((key) => {
       const meant = closestName(key, KEYS);
       const known =
-        meant === undefined
-          ? `there are ${KEYS.slice(0, -1).join(", ")} and ${KEYS.at(-1)}`
-          : `did you mean ${meant}?`;
+        meant === undefined ? `there are ${KEYS.slice(0, -1).join(", ")} and ${KEYS.at(-1)}` : `did you mean ${meant}?`;
       return `${key}: no such key; ${known}`;
     }),
     ...Object.entries(LISTS).flatMap(([list, { text, method, expected }]) => {
@@ -94,12 +91,7 @@ function repeated(handlers: unknown): string[] {
   if (!Array.isArray(handlers)) return [];
   const first = new Map<string, number>();
   return handlers.flatMap((handler: unknown, index) => {
-    const {
-      source = PLATFORM,
-      name: handlerName,
-      type,
-      versions,
-    } = (handler ?? {}) as Record<string, unknown>;
+    const { source = PLATFORM, name: handlerName, type, versions } = (handler ?? {}) as Record<string, unknown>;
     if (typeof type !== "string" || !Array.isArray(versions)) return [];
     return versions.flatMap((version: unknown) => {
       const ofSource = source === PLATFORM ? "" : ` of ${String(source)}`;

@@ -41,9 +41,7 @@ function weakSourceSecrets({ named, presets }: ReturnType<typeof sourcesOf>): Ex
       const place = (index: number) => (secrets.length > 1 ? ` ${index + 1} of ${secrets.length}` : "");
       return find(name, secrets, (index) => `sources.${name}: secret${place(index)}`);
     }),
-    ...presets.flatMap(({ name, secrets }) =>
-      find(name, secrets, (index) => secretVariables(name)[index] ?? name),
-    ),
+    ...presets.flatMap(({ name, secrets }) => find(name, secrets, (index) => secretVariables(name)[index] ?? name)),
   ];
 }
 
@@ -56,8 +54,7 @@ function processExposures(env: Environment): Exposure[] {
     exposures.push({ name: "NODE_TLS_REJECT_UNAUTHORIZED", message });
   }
   if (/--insecure[-_]http[-_]parser/.test(env.NODE_OPTIONS ?? "")) {
-    const message =
-      "got --insecure-http-parser, expected it not to be set: it lets a request hide in another one";
+    const message = "got --insecure-http-parser, expected it not to be set: it lets a request hide in another one";
     exposures.push({ name: "NODE_OPTIONS", message });
   }
   return exposures;

@@ -7,8 +7,7 @@ export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_mes
 export const HANDLING_VARIABLES = {
   HANDLERS: {
     schema: someOf(BUILT_IN_TYPES, "none"),
-    defaultText:
-      "all three; none where oncehook.config.ts has handlers of its own, or the built-in protocol is off",
+    defaultText: "all three; none where oncehook.config.ts has handlers of its own, or the built-in protocol is off",
   },
   HANDLER_TIMEOUT_MS: { schema: wholeNumber(50, 600_000, ", below REQUEST_TIMEOUT_MS"), default: "10000" },
   EVENT_TYPE_FROM: { schema: oneOf("header", "body", "either"), default: "either" },

@@ -33,9 +33,7 @@ export async function loadEnvironment({ env, cwd, file = {}, use }: EnvironmentS
   const secretsFile = secretsFileOf(env, cwd);
   const { values, isNew } = await developmentSecrets(secretsFile).catch((error: Error) => {
     if (error instanceof ConfigError) throw error;
-    throw new ConfigError([
-      `${missing.join(", ")}: not set, and cannot be generated (${error.message}); set them`,
-    ]);
+    throw new ConfigError([`${missing.join(", ")}: not set, and cannot be generated (${error.message}); set them`]);
   });
   const filled = missing.map((name) => [name, values[name]]);
   const config = loadConfig({ ...env, ...Object.fromEntries(filled) }, file);
@@ -91,7 +89,5 @@ async function readSaved(file: string): Promise<Secrets | undefined> {
   }
   const saved = SAVED.safeParse(parseJson(text));
   if (saved.success) return saved.data;
-  throw new ConfigError([
-    `${file}: does not hold the generated secrets; remove it, and new ones are generated`,
-  ]);
+  throw new ConfigError([`${file}: does not hold the generated secrets; remove it, and new ones are generated`]);
 }

@@ -75,10 +75,7 @@ export function notificationsOf({ values }: NotificationReading, host: string) {
   };
 }
 
-export function alertsOf(
-  { values }: NotificationReading,
-  { webhook, email }: ReturnType<typeof notificationsOf>,
-) {
+export function alertsOf({ values }: NotificationReading, { webhook, email }: ReturnType<typeof notificationsOf>) {
   const usual: readonly AlertKind[] = webhook === null && email === null ? [] : DEFAULT_ALERTS;
   return {
     kinds: values.ALERTS ?? usual,

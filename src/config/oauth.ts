@@ -37,9 +37,9 @@ export const OAUTH_VARIABLES = {
   },
   OAUTH_SCOPE: { schema: text("scopes, separated by spaces"), defaultText: "openid with OAUTH_ISSUER" },
   OAUTH_AUTHORIZATION_PARAMETERS: {
-    schema: text(
-      "a query without parameters of the flow itself, such as access_type=offline&prompt=consent",
-    ).refine((query) => [...new URLSearchParams(query).keys()].every((name) => !OF_FLOW.has(name))),
+    schema: text("a query without parameters of the flow itself, such as access_type=offline&prompt=consent").refine(
+      (query) => [...new URLSearchParams(query).keys()].every((name) => !OF_FLOW.has(name)),
+    ),
   },
   OAUTH_RESPONSE_MODE: { schema: oneOf("query", "form_post"), default: "query" },
   OAUTH_REDIRECT_URI: {

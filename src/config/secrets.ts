@@ -16,9 +16,7 @@ export function secretTexts(env: Environment, values: Values): string[] {
     const value = values[name];
     if (typeof value === "string") return [value];
     // A key is kept as bytes; its text could leak, and that of each in a list.
-    return [env[name], ...(Array.isArray(value) ? (env[name]?.split(",") ?? []) : [])].map((one) =>
-      one?.trim(),
-    );
+    return [env[name], ...(Array.isArray(value) ? (env[name]?.split(",") ?? []) : [])].map((one) => one?.trim());
   });
   const passwords = [values.DATABASE_URL, values.SMTP_URL].map((url) => URL.parse(url ?? "")?.password ?? "");
   const hook = URL.parse(values.NOTIFY_WEBHOOK_URL ?? "");
@@ -34,8 +32,7 @@ export function secretTexts(env: Environment, values: Values): string[] {
 }
 
 /** Platforms may sign with the client's secret. */
-const mayShare = (one: string, other: string) =>
-  one === "OAUTH_CLIENT_SECRET" && /^(SIGNING|JWT)_SECRET/.test(other);
+const mayShare = (one: string, other: string) => one === "OAUTH_CLIENT_SECRET" && /^(SIGNING|JWT)_SECRET/.test(other);
 
 /** A secret with two purposes leaks both at once. */
 export function checkDistinct(values: Values, problems: Problems): void {
@@ -77,10 +74,7 @@ const OF_SOURCE =
  * SPEC 1.6: environments share neither addresses nor secrets. Returns what two of them share, without its value.
  * @param secrets of the configuration that is loaded, whatever the names of their variables
  */
-export function compareEnvironments(
-  files: readonly EnvironmentFile[],
-  secrets: readonly string[] = [],
-): string[] {
+export function compareEnvironments(files: readonly EnvironmentFile[], secrets: readonly string[] = []): string[] {
   const kindOf = (variable: string, value: string): string | undefined => {
     if (variable === "CALLBACK_BASE_URL") return "address";
     if (variable === "DATABASE_URL") return "database";

@@ -7,9 +7,7 @@ const address = text("an address to listen on");
 export const SERVER_VARIABLES = {
   APP_ENV: { schema: oneOf("development", "test", "production"), default: "development" },
   CALLBACK_BASE_URL: {
-    schema: httpUrl.describe(
-      "an http(s) address without query or fragment; in production a public https one",
-    ),
+    schema: httpUrl.describe("an http(s) address without query or fragment; in production a public https one"),
     defaultText: "outside production, the listener's own",
     neededInProduction: "the https address that platforms have registered",
   },
@@ -137,7 +135,5 @@ function checkBaseUrl({ values, isProduction, problems }: ServerReading): void {
   const got = `got ${JSON.stringify(baseUrl)}, expected`;
   if (protocol !== "https:") add(`${got} an https address in production`);
   if (!isPublicHost(hostname))
-    add(
-      `${got} a host that platforms can reach: not a loopback, private or link-local address, nor a bare name`,
-    );
+    add(`${got} a host that platforms can reach: not a loopback, private or link-local address, nor a bare name`);
 }

@@ -58,13 +58,9 @@ export function sourcesOf(
   });
   const presets = values.SOURCES.flatMap((name) => presetSource(name, env, problems));
   for (const [at, { name }] of presets.entries()) {
-    if (presets.findIndex((other) => other.name === name) < at)
-      problems.add(["SOURCES"], `names ${name} twice`);
+    if (presets.findIndex((other) => other.name === name) < at) problems.add(["SOURCES"], `names ${name} twice`);
     if (named.some((other) => other.name === name))
-      problems.add(
-        ["SOURCES"],
-        `names ${name}, which oncehook.config.ts configures already; leave it out here`,
-      );
+      problems.add(["SOURCES"], `names ${name}, which oncehook.config.ts configures already; leave it out here`);
   }
   checkAddresses([...named, ...presets], values.OAUTH_SCOPE_PATH, problems);
   const { MAX_UNVERIFIED_BYTES: all } = values;
@@ -99,8 +95,7 @@ function checkAddresses(
     );
     if (taken === undefined) continue;
     const whose = taken.source === undefined ? "Oncehook itself" : `the source ${taken.source}`;
-    const how =
-      taken.path === path ? `is an address of ${whose} as well` : `overlaps ${taken.path} of ${whose}`;
+    const how = taken.path === path ? `is an address of ${whose} as well` : `overlaps ${taken.path} of ${whose}`;
     problems.add([`sources.${source}.path`], `${path} ${how}; choose another path`);
   }
 }
@@ -163,19 +158,13 @@ export function sourceProblems(sources: unknown): string[] {
     return ["sources: expected an object, such as { billing: stripe({ secret }) }"];
   return Object.entries(sources).flatMap(([name, definition]: [string, unknown]) => {
     if (!NAME.test(name))
-      return [
-        `sources.${name}: expected a name of up to 63 lowercase letters, digits and -, beginning with a letter`,
-      ];
+      return [`sources.${name}: expected a name of up to 63 lowercase letters, digits and -, beginning with a letter`];
     if (RESERVED.includes(name)) return [`sources.${name}: the name is taken; choose another one`];
     const { createScheme, settings } = (definition ?? {}) as Partial<SourceDefinition>;
     if (typeof createScheme !== "function" || settings === undefined)
-      return [
-        `sources.${name}: expected what a preset returns, such as stripe({ secret }) of "oncehook/sources"`,
-      ];
+      return [`sources.${name}: expected what a preset returns, such as stripe({ secret }) of "oncehook/sources"`];
     const { path } = settings;
     if (path === undefined || PATH.test(path)) return [];
-    return [
-      `sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe or /hooks/:shop`,
-    ];
+    return [`sources.${name}: path: got ${JSON.stringify(path)}, expected one such as /hooks/stripe or /hooks/:shop`];
   });
 }

@@ -11,8 +11,7 @@ const oneOf = <const Name extends string>(...names: readonly Name[]) =>
     .toLowerCase()
     .pipe(z.enum(names))
     .describe(`one of ${names.join(", ")}`);
-const wholeNumber = (least: number) =>
-  z.coerce.number().int().min(least).describe(`a whole number from ${least}`);
+const wholeNumber = (least: number) => z.coerce.number().int().min(least).describe(`a whole number from ${least}`);
 const count = wholeNumber(0);
 const countFromOne = wholeNumber(1);
 const ratio = z.coerce.number().min(0).max(1).describe("a number from 0 to 1");
@@ -53,10 +52,8 @@ export function tracingOf(env: Environment): TracingOptions | null {
     },
     limits: {
       attributeValueLengthLimit:
-        read("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", count) ??
-        read("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", count),
-      attributeCountLimit:
-        read("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", count) ?? read("OTEL_ATTRIBUTE_COUNT_LIMIT", count),
+        read("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", count) ?? read("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", count),
+      attributeCountLimit: read("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", count) ?? read("OTEL_ATTRIBUTE_COUNT_LIMIT", count),
       eventCountLimit: read("OTEL_SPAN_EVENT_COUNT_LIMIT", count),
       linkCountLimit: read("OTEL_SPAN_LINK_COUNT_LIMIT", count),
     },
@@ -94,8 +91,7 @@ function createReader(env: Environment) {
 
   function parse<Value>(name: string, raw: string, schema: z.ZodType<Value>): Value | undefined {
     const { success, data } = schema.safeParse(raw);
-    if (!success)
-      warnings.push(`${name}: got ${JSON.stringify(raw)}, expected ${schema.description}; it is ignored`);
+    if (!success) warnings.push(`${name}: got ${JSON.stringify(raw)}, expected ${schema.description}; it is ignored`);
     return data;
   }
 

@@ -48,8 +48,7 @@ export async function configuredSources({ sources }: Config): Promise<Configured
 
 /** A preset of SOURCES has its secrets from variables: the one at fault is named. */
 function presetProblem(name: string, cause: unknown): string {
-  const isOfSecret =
-    cause instanceof OptionError && (cause.option === "secret" || cause.option === "publicKey");
+  const isOfSecret = cause instanceof OptionError && (cause.option === "secret" || cause.option === "publicKey");
   if (!isOfSecret) return `SOURCES: ${name} cannot be used: ${errorReason(cause)}`;
   return `${secretVariables(name)[cause.place?.index ?? 0]}: ${cause.problem}`;
 }
@@ -62,10 +61,7 @@ export function sourceUrl({ name, definition }: ConfiguredSource, baseUrl: strin
 /** Of the time that a platform waits: the rest is for the network and for what the database is doing. */
 const SHARE_OF_DEADLINE = 2 / 3;
 
-export function answerMode({
-  settings: { answer },
-  facts: { deadlineSeconds },
-}: SourceDefinition): AnswerMode {
+export function answerMode({ settings: { answer }, facts: { deadlineSeconds } }: SourceDefinition): AnswerMode {
   if (typeof answer === "string") return answer;
   if (answer !== undefined) {
     const { within } = answer;
@@ -82,9 +78,7 @@ interface SourceDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly origin: () => string;
-  readonly learntSecrets:
-    | { learning(source: string): NonNullable<SourceEnvironment["learning"]> }
-    | undefined;
+  readonly learntSecrets: { learning(source: string): NonNullable<SourceEnvironment["learning"]> } | undefined;
   /** Which tenant of a source has a secret, for all processes. */
   readonly claimSecret: (source: string, claim: SecretClaim) => Promise<string>;
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
@@ -104,11 +98,8 @@ export function createSourceMap(
     contract: createPlatformContract(rules),
   };
   const sparing = createSparingLog(log, clock);
-  const warn = (fields: Readonly<Record<string, unknown>>, message: string) =>
-    sparing("warn", { fields, message });
-  const weakSecrets = ({ production: "refuse", development: "warn", test: undefined } as const)[
-    appEnvironment
-  ];
+  const warn = (fields: Readonly<Record<string, unknown>>, message: string) => sparing("warn", { fields, message });
+  const weakSecrets = ({ production: "refuse", development: "warn", test: undefined } as const)[appEnvironment];
   const others = configured.map(({ name, definition }): [string, Source] => {
     const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
     const claimOfSource = (claim: SecretClaim) => claimSecret(name, claim);
@@ -123,10 +114,7 @@ export function createSourceMap(
       const credentialHeaders = areUnknown ? undefined : headers.map((header) => header.toLowerCase());
       const retry = sourceRetry(definition.facts.retryHours, definition.settings.retry);
       const retryOf: Source["retry"] = (ofHandler) => retriesFor({ ...retry, ...ofHandler });
-      return [
-        name,
-        { name, answer: answerMode(definition), retry: retryOf, scheme, contract, credentialHeaders },
-      ];
+      return [name, { name, answer: answerMode(definition), retry: retryOf, scheme, contract, credentialHeaders }];
     } catch (cause) {
       throw new ConfigError([`sources.${name}: ${errorReason(cause)}`]);
     }

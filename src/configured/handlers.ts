@@ -36,26 +36,20 @@ export function configuredHandlers(
   if (unknown !== undefined) throw new StartError(unknownSourceMessage(unknown, others));
   // A source without a handler would keep no event.
   const kept = configured.filter(({ name }) => !own.some(({ source }) => source === name));
-  const stored = kept.map(({ name, definition }) =>
-    storeEvent(name, (kind) => credentialMask(definition, kind)),
-  );
+  const stored = kept.map(({ name, definition }) => storeEvent(name, (kind) => credentialMask(definition, kind)));
   return createRegistry([...ofPlatform, ...stored], own);
 }
 
 function unknownSourceMessage({ source, type }: Handler, known: readonly string[]): string {
   const list =
-    known.length === 0
-      ? `no source beside ${BUILT_IN_PROTOCOL} is configured`
-      : `there are ${known.join(", ")}`;
+    known.length === 0 ? `no source beside ${BUILT_IN_PROTOCOL} is configured` : `there are ${known.join(", ")}`;
   return (
     `the handler of "${type}" is for the source ${source}, which is not configured: ${list}. Correct \`source\` of the ` +
     "handler, or add the source to `sources` in oncehook.config.ts or to SOURCES"
   );
 }
 
-export const BUILT_IN_TABLES: Readonly<
-  Record<string, { readonly table: string; readonly migration: string }>
-> = {
+export const BUILT_IN_TABLES: Readonly<Record<string, { readonly table: string; readonly migration: string }>> = {
   user_authorized: { table: "users", migration: "built-in-users" },
   payment_notify: { table: "orders", migration: "built-in-orders" },
   webhook_message: { table: "messages", migration: "built-in-messages" },
@@ -88,9 +82,7 @@ const DUPLICATE_TABLE = "42P07";
 
 function isDuplicateTable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (
-    ("code" in error && error.code === DUPLICATE_TABLE) || /^table \S+ already exists$/.test(error.message)
-  );
+  return ("code" in error && error.code === DUPLICATE_TABLE) || /^table \S+ already exists$/.test(error.message);
 }
 
 /** Handlers of one type that have names own their migrations under these. A `#` in the type is not the one before a name. */

@@ -20,10 +20,7 @@ export function maskOf(
   return createMask({
     headers: [...config.mask.headers, ...places.flatMap(({ headers = [] }) => headers)],
     // The error of a handler may quote the headers that it got as JSON.
-    keys: [
-      ...config.mask.keys,
-      ...places.flatMap(({ headers = [], fields = [] }) => [...headers, ...fields]),
-    ],
+    keys: [...config.mask.keys, ...places.flatMap(({ headers = [], fields = [] }) => [...headers, ...fields])],
     secretValues: [...config.secretValues, ...secretValues],
     onlyHarmless,
   });

@@ -26,9 +26,7 @@ export function configuredAuthorizationServer(
   { oauth, environment }: Config,
   adminOrigin: () => string,
 ): () => Platform {
-  return callOnce(() =>
-    createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production"),
-  );
+  return callOnce(() => createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production"));
 }
 
 /** The event of OAuth redirects, which are of version v1 (SPEC 6). */
@@ -61,10 +59,7 @@ export function startsFlows({ oauth, environment }: Config): boolean {
  * The scheme of the built-in protocol, as `AUTH_METHOD` combines it.
  * @throws ConfigError when the file with its public keys cannot be used
  */
-export async function createPlatformScheme(
-  { authentication, servesPlatform }: Config,
-  clock: Clock,
-): Promise<Scheme> {
+export async function createPlatformScheme({ authentication, servesPlatform }: Config, clock: Clock): Promise<Scheme> {
   if (!servesPlatform) return NO_PLATFORM;
   const { methods, signing, token, jwt } = authentication;
   const keys = jwt === null ? undefined : await keysOf(jwt);
@@ -72,8 +67,7 @@ export async function createPlatformScheme(
     if (method === "hmac")
       return createHmacScheme(platformHmac(signing.toleranceSeconds), { secrets: signing.secrets, clock });
     if (method === "token") return createTokenScheme(token);
-    if (jwt === null || keys === undefined)
-      throw new TypeError("the configuration lets no jwt pass without its keys");
+    if (jwt === null || keys === undefined) throw new TypeError("the configuration lets no jwt pass without its keys");
     return createJwtScheme({ ...jwt, keys, clock });
   };
   return anyOf(methods.map((all) => allOf(all.map(scheme))));

@@ -7,10 +7,7 @@ import type { ConfiguredSource } from "./configured-sources.ts";
 const DEFAULT_RATE: RateLimit = { points: 6_000, windowSeconds: 60 };
 
 /** The rate of a source; null for none. `RATE_LIMIT_CALLBACK=off` switches the default off as well. */
-export function rateOf(
-  { limits }: Pick<ConfiguredSource, "limits">,
-  { callback }: Config["limits"],
-): RateLimit | null {
+export function rateOf({ limits }: Pick<ConfiguredSource, "limits">, { callback }: Config["limits"]): RateLimit | null {
   return limits?.rate === undefined ? callback && DEFAULT_RATE : limits.rate;
 }
 

@@ -193,9 +193,7 @@ export function learntCredentials(
 
 /** Tells the secrets of one use apart; keyed, so that a leaked database does not allow guessing them. */
 export function secretFingerprint({ encryptionKey }: Pick<Config, "encryptionKey">) {
-  const key = Buffer.from(
-    hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32),
-  );
+  const key = Buffer.from(hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32));
   return (use: string, secret: string): string =>
     createHmac("sha256", key).update(`${use}\n${secret}`).digest("hex").slice(0, 16);
 }

@@ -34,8 +34,7 @@ export async function readDiagnosisSecrets({
     if (problem !== undefined) throw refuse(`whose line ${index + 1} ${problem}`);
     found.push({ name, secret });
   }
-  if (found.length > MAX_SECRETS)
-    throw refuse(`which has ${found.length} secrets, expected at most ${MAX_SECRETS}`);
+  if (found.length > MAX_SECRETS) throw refuse(`which has ${found.length} secrets, expected at most ${MAX_SECRETS}`);
   return found;
 }
 
@@ -53,8 +52,7 @@ async function readPrivateFile(file: string, refuse: (says: string) => ConfigErr
 
 function problemOf(name: string, secret: string, environment: Config["environment"]): string | undefined {
   if (name === "") return "is not name=secret, such as test=…";
-  if (Buffer.byteLength(secret) < MIN_SECRET_BYTES)
-    return `has a secret of less than ${MIN_SECRET_BYTES} bytes`;
+  if (Buffer.byteLength(secret) < MIN_SECRET_BYTES) return `has a secret of less than ${MIN_SECRET_BYTES} bytes`;
   if (secret.trim() !== secret) return "has white space around its secret, expected none";
   // Production's secret protects money, and must not be on a machine for development or tests.
   if (/^prod/i.test(name) && environment !== "production")

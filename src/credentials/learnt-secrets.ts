@@ -94,10 +94,7 @@ export class LearntSecrets {
   }
 
   /** Opens a source for one more secret, or takes one that was sent. @returns `unknown` where none has the fingerprint */
-  async relearn(
-    source: string,
-    { fingerprint, ...request }: RelearnRequest,
-  ): Promise<RelearnView | "unknown"> {
+  async relearn(source: string, { fingerprint, ...request }: RelearnRequest): Promise<RelearnView | "unknown"> {
     const { sourceSecrets } = this.#deps.store;
     const now = this.#deps.clock.now();
     const until = new Date(now.getTime() + RELEARN_MINUTES * 60_000);

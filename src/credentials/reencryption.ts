@@ -74,8 +74,7 @@ export function startReencryption(
     const done = await reencryptAll(store, encryptor, isStopping);
     if (isStopping()) return;
     if (done.unreadable > 0) log.warn({ ...done }, UNREADABLE);
-    else if (done.reencrypted > 0)
-      log.info({ ...done }, "values of an earlier ENCRYPTION_KEY were re-encrypted");
+    else if (done.reencrypted > 0) log.info({ ...done }, "values of an earlier ENCRYPTION_KEY were re-encrypted");
     else if (!isFirst && !announced) {
       announced = true;
       log.info({}, PREVIOUS_KEY_UNUSED);

@@ -43,8 +43,7 @@ export async function checkDatabase(
 ): Promise<Finding[]> {
   const { database, environment } = config;
   const about = "database";
-  const judged = (text: string) =>
-    environment === "production" ? failure(about, text) : warning(about, text);
+  const judged = (text: string) => (environment === "production" ? failure(about, text) : warning(about, text));
   const open = writableByOthersWarnings(config).map(judged);
   const builtIn = config.builtInHandlers.filter((type) => !own.some((handler) => handler.type === type));
   const known = [...open, ...warnings(about, networkWarnings(database))];
@@ -99,9 +98,7 @@ function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding
     const made = BUILT_IN_TABLES[type];
     if (made === undefined || !found.tables.includes(made.table)) return [];
     if (applied.some((name) => name.endsWith(made.migration))) return [];
-    return [
-      failure("database", `holds a table "${made.table}" that is not Oncehook's: ${handlerOptOutHint(type)}`),
-    ];
+    return [failure("database", `holds a table "${made.table}" that is not Oncehook's: ${handlerOptOutHint(type)}`)];
   });
 }
 

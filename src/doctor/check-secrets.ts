@@ -15,8 +15,7 @@ const finding =
 export const ok = finding("ok");
 export const warning = finding("warning");
 export const failure = finding("failure");
-export const warnings = (check: string, texts: readonly string[]) =>
-  texts.map((text) => warning(check, text));
+export const warnings = (check: string, texts: readonly string[]) => texts.map((text) => warning(check, text));
 
 /** The problems of a configuration that names files; any other error is thrown. */
 export async function problemsOf(work: Promise<unknown>): Promise<readonly string[]> {
@@ -49,8 +48,6 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
     });
   const { methods, jwt } = config.authentication;
   if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt"))
-    findings.push(
-      ok(ABOUT, "JWT_JWKS_URL: the platform rotates its keys there by itself; nothing to do here"),
-    );
+    findings.push(ok(ABOUT, "JWT_JWKS_URL: the platform rotates its keys there by itself; nothing to do here"));
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
 }

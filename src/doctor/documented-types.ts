@@ -64,8 +64,6 @@ export async function sourcesOfType(configured: readonly ConfiguredSource[], typ
 function meantType(type: string, known: readonly string[]): string | undefined {
   const letters = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
   const wanted = letters(type);
-  const alike = known.find(
-    (one) => letters(one) === wanted || one.endsWith(`:${type}`) || type.endsWith(`:${one}`),
-  );
+  const alike = known.find((one) => letters(one) === wanted || one.endsWith(`:${type}`) || type.endsWith(`:${one}`));
   return alike ?? closestName(type, known);
 }

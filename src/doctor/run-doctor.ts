@@ -121,8 +121,7 @@ async function fetchJwks(about: string, url: string): Promise<Finding> {
   try {
     const response = await boundedFetch(url, { signal: AbortSignal.timeout(5_000) });
     const { keys } = (await response.json()) as { keys?: unknown };
-    if (!Array.isArray(keys))
-      return failure(about, `JWT_JWKS_URL: ${url} answers ${response.status} and no JWK Set`);
+    if (!Array.isArray(keys)) return failure(about, `JWT_JWKS_URL: ${url} answers ${response.status} and no JWK Set`);
     return ok(about, `JWT_JWKS_URL: ${url} publishes ${keys.length} keys`);
   } catch (error) {
     return failure(about, `JWT_JWKS_URL: ${url} does not answer with a JWK Set: ${String(error)}`);
@@ -143,8 +142,7 @@ export async function checkCertificate(
 ): Promise<Finding[]> {
   const about = "certificate";
   if (listen.tls === undefined) {
-    const how =
-      listen.trustProxy.length > 0 ? "a trusted proxy ends TLS" : "none: plain HTTP on this machine only";
+    const how = listen.trustProxy.length > 0 ? "a trusted proxy ends TLS" : "none: plain HTTP on this machine only";
     return [ok(about, how)];
   }
   let certificate: X509Certificate;
@@ -178,8 +176,7 @@ function doubtOf([leaf, ...others]: readonly X509Certificate[], authorities: rea
   const left = new Set(others);
   for (let current = leaf; current !== undefined; ) {
     const issued = current;
-    if (roots.some((root) => root.fingerprint256 === issued.fingerprint256 || isIssuer(root, issued)))
-      return undefined;
+    if (roots.some((root) => root.fingerprint256 === issued.fingerprint256 || isIssuer(root, issued))) return undefined;
     if (isIssuer(issued, issued)) return issued === leaf ? SELF_SIGNED : UNKNOWN_AUTHORITY;
     const next = [...left].find((other) => isIssuer(other, issued));
     if (next === undefined) return incomplete(issued);
@@ -210,8 +207,7 @@ async function checkNotifications(config: Config): Promise<Finding[]> {
   const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
   const problems = await problemsOf(trustedCertificates(config));
   const findings = problems.map((problem) => failure(CHECK_NAME, problem));
-  if (urls.length > 0)
-    return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
+  if (urls.length > 0) return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
 }
 
@@ -245,25 +241,17 @@ export async function checkOAuth(config: Config, handlers: readonly Handler[]): 
   } catch (error) {
     return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${errorReason(error)}`)];
   }
-  const findings = [
-    ok(about, `register this redirect address with the authorization server: ${redirect.uri}`),
-  ];
+  const findings = [ok(about, `register this redirect address with the authorization server: ${redirect.uri}`)];
   if (unhandled !== undefined) findings.push(warning(about, unhandled));
-  if (!startsFlows(config))
-    findings.push(warning(about, "OAUTH_AUTHORIZATION_URL is not set: no flow starts here"));
+  if (!startsFlows(config)) findings.push(warning(about, "OAUTH_AUTHORIZATION_URL is not set: no flow starts here"));
   if (server.token_endpoint === undefined)
-    findings.push(
-      failure(about, `OAUTH_ISSUER: ${oauth.issuer} names no token_endpoint: no code can be exchanged`),
-    );
+    findings.push(failure(about, `OAUTH_ISSUER: ${oauth.issuer} names no token_endpoint: no code can be exchanged`));
   findings.push(ok(about, userIdSource(oauth, server.userinfo_endpoint)));
   return findings;
 }
 
 /** For doctor, before a code is spent on an answer that names no user. */
-function userIdSource(
-  { scope, userInfo }: NonNullable<Config["oauth"]>,
-  discovered: string | undefined,
-): string {
+function userIdSource({ scope, userInfo }: NonNullable<Config["oauth"]>, discovered: string | undefined): string {
   if (scope?.split(" ").includes("openid")) return "users are known by sub of their ID token";
   const url = userInfo.url ?? discovered;
   if (url !== undefined) return `users are known by user_id of the token answer, else by ${url}`;

@@ -26,9 +26,7 @@ export async function logStartupWarnings(
   await warnStored(store, registry, log);
   const openBody = unsignedBodyWarning(config);
   const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
-  const signIn = unhandledSignIn(
-    config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined,
-  );
+  const signIn = unhandledSignIn(config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined);
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );
@@ -37,11 +35,8 @@ export async function logStartupWarnings(
     ...(await undocumentedTypeWarnings(configured, registry.handlers)),
   ];
   const slow =
-    store.dialect === "sqlite"
-      ? slowHandlerTexts(await store.settings.slowHandlers(), receiver.clock.now())
-      : [];
-  for (const warning of [...config.warnings, ...found, ...ofSources, ...slow, ...stuck])
-    log.warn({}, warning);
+    store.dialect === "sqlite" ? slowHandlerTexts(await store.settings.slowHandlers(), receiver.clock.now()) : [];
+  for (const warning of [...config.warnings, ...found, ...ofSources, ...slow, ...stuck]) log.warn({}, warning);
 }
 
 /**
@@ -52,10 +47,7 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
   try {
     const waiting = await failures.waitingTypes();
     const types = waiting
-      .filter(
-        ({ source, version, eventType }) =>
-          registry.find(source, version as Version, eventType) === undefined,
-      )
+      .filter(({ source, version, eventType }) => registry.find(source, version as Version, eventType) === undefined)
       .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
     if (types.length > 0)
       log.warn(

@@ -52,8 +52,7 @@ export const DROP_REASONS = {
   buffer_full: "callbacks have a line but no row in the callback log: too many wait for the database",
   row_refused: "callbacks have a line but no row in the callback log: the database refused their rows",
   body_bound: "refused callbacks are not logged one by one: more bytes of their bodies wait than the bound",
-  output_bound:
-    "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
+  output_bound: "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
 } as const;
 
 export type DropReason = keyof typeof DROP_REASONS;
@@ -124,8 +123,7 @@ export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): 
   if (eventId !== undefined && row.eventId !== eventId) return false;
   if (remoteAddress !== undefined && row.remoteAddress !== remoteAddress) return false;
   if (outcomes !== undefined && !outcomes.includes(row.outcome)) return false;
-  if (statuses !== undefined && (row.responseStatus < statuses[0] || row.responseStatus > statuses[1]))
-    return false;
+  if (statuses !== undefined && (row.responseStatus < statuses[0] || row.responseStatus > statuses[1])) return false;
   return text === undefined || lowerAscii(row.requestBody).includes(lowerAscii(text));
 }
 

@@ -18,8 +18,7 @@ export function closestOption(name: string, candidates: readonly string[]): stri
 
 function isSwapped(name: string, candidate: string): boolean {
   return [...name].some(
-    (letter, index) =>
-      `${name.slice(0, index)}${name[index + 1] ?? ""}${letter}${name.slice(index + 2)}` === candidate,
+    (letter, index) => `${name.slice(0, index)}${name[index + 1] ?? ""}${letter}${name.slice(index + 2)}` === candidate,
   );
 }
 

@@ -4,12 +4,10 @@
  */
 export const REMEDIES = {
   truncated: "Look for a body limit in a proxy, and for a redirect, which turns a POST into a GET.",
-  body_changed:
-    "Let gateways, functions and proxies pass the bytes on unchanged; sign the bytes that are sent.",
+  body_changed: "Let gateways, functions and proxies pass the bytes on unchanged; sign the bytes that are sent.",
   other_content:
     "Have the platform sign the raw body alone. If its scheme is fixed, set `AUTH_METHOD` to token or jwt, or use an adapter that re-signs.",
-  previous_secret:
-    "Set it as `SIGNING_SECRET_PREVIOUS` for a rotation, or enter the new one at the platform.",
+  previous_secret: "Set it as `SIGNING_SECRET_PREVIOUS` for a rotation, or enter the new one at the platform.",
   other_environment: "At the platform, give each environment an address and a secret of its own.",
   secret_format: "Make both sides equal: the UTF-8 bytes of `SIGNING_SECRET` are the key, without decoding.",
   unknown:
@@ -51,11 +49,7 @@ const PRECEDENCE = Object.keys(REMEDIES) as DiagnosisCode[];
 export type Remedies = Partial<Record<DiagnosisCode, string>>;
 
 /** All findings as one diagnosis, with the code of the deepest cause and the remedies of all. */
-export function diagnosisOf(
-  found: readonly Finding[],
-  confirmed = false,
-  remedies: Remedies = {},
-): Diagnosis {
+export function diagnosisOf(found: readonly Finding[], confirmed = false, remedies: Remedies = {}): Diagnosis {
   const codes = PRECEDENCE.filter((code) => found.some((finding) => finding.code === code));
   const [code] = codes;
   if (code === undefined) throw new TypeError("a diagnosis needs a finding");

@@ -40,8 +40,7 @@ function isObject(value: unknown): value is object {
 
 /** An error's message, for an operator. An error that stands for several tried addresses has only a code. */
 export function errorReason(error: unknown): string {
-  if (error instanceof AggregateError && error.message === "")
-    return error.errors.map(errorReason).join("; ");
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(errorReason).join("; ");
   return error instanceof Error ? error.message || String(Reflect.get(error, "code")) : String(error);
 }
 

@@ -76,10 +76,7 @@ export function success(result: JsonObject): Success {
 }
 
 /** `message` and `detail` only where the outcome names a field or a cause. */
-export function refused(
-  code: FaultCode,
-  details: { message?: string; detail?: string; allow?: string } = {},
-): Refused {
+export function refused(code: FaultCode, details: { message?: string; detail?: string; allow?: string } = {}): Refused {
   return { kind: "refused", code, message: FAULTS[code].message, ...details };
 }
 

@@ -38,15 +38,13 @@ export function retryFault(retry: unknown): string | undefined {
       if (!isFactor) return `${got} 1, or a number from 1.1 to 10`;
       continue;
     }
-    if (!Object.hasOwn(TIMES, name))
-      return `\`${name}\`: no such option; there are for, first, factor and max`;
+    if (!Object.hasOwn(TIMES, name)) return `\`${name}\`: no such option; there are for, first, factor and max`;
     const { least, most, expected } = TIMES[name as keyof typeof TIMES];
     const ms = durationMs(value);
     if (!(ms >= least && ms <= most)) return `${got} ${expected}`;
   }
   const { first, max } = retry as RetryOptions;
-  if (durationMs(first) > durationMs(max))
-    return `\`first\`: got "${first}", expected no more than \`max\` ("${max}")`;
+  if (durationMs(first) > durationMs(max)) return `\`first\`: got "${first}", expected no more than \`max\` ("${max}")`;
   return undefined;
 }
 
@@ -77,8 +75,7 @@ export interface Backoff {
 
 export function growingRetries(max: number, { firstMs, factor, maxMs }: Backoff): RetryPolicy {
   const delaysMs = [Math.min(firstMs, maxMs)];
-  for (let next = firstMs; factor > 1 && next < maxMs; delaysMs.push(next))
-    next = Math.min(next * factor, maxMs);
+  for (let next = firstMs; factor > 1 && next < maxMs; delaysMs.push(next)) next = Math.min(next * factor, maxMs);
   return { max, delaysMs, jitter: JITTER };
 }
 
@@ -119,12 +116,7 @@ export function retryDelayMs(
  * @param chance from 0 up to 1, drawn for each call
  * @returns undefined when the retries are exhausted
  */
-export function nextAttemptAt(
-  policy: RetryPolicy,
-  retriesDone: number,
-  now: Date,
-  chance: number,
-): Date | undefined {
+export function nextAttemptAt(policy: RetryPolicy, retriesDone: number, now: Date, chance: number): Date | undefined {
   if (retriesDone >= policy.max) return undefined;
   return new Date(now.getTime() + retryDelayMs(policy, retriesDone, chance));
 }
@@ -178,8 +170,7 @@ export function afterInterruption(
   chance: number,
 ): AfterInterruption {
   const { kind, isAlone, retriesDone, crashes, leasedAt } = interrupted;
-  if (kind === "accepted" && crashes <= MAX_ENDS_BESIDE)
-    return { retriesDone, isGivenUp: false, staysAccepted: true };
+  if (kind === "accepted" && crashes <= MAX_ENDS_BESIDE) return { retriesDone, isGivenUp: false, staysAccepted: true };
   if (kind === "replay" || kind === "bulk") {
     const isGivenUp = kind === "bulk" && isAlone && crashes >= MAX_ENDS_IN_BULK;
     return { retriesDone, isGivenUp };

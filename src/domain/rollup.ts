@@ -17,8 +17,7 @@ export type OverviewRange = keyof typeof OVERVIEW_RANGES;
 
 /** In milliseconds: a bucket holds latencies up to its bound, the last one those above all bounds. */
 const BOUNDS_MS = [
-  1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000,
-  60_000,
+  1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000,
 ];
 
 /** The bucket of outcomes without a latency. */
@@ -46,10 +45,7 @@ export function periodStart(moment: Date, stepSeconds: number): number {
  * The longest latency of the quickest `share`, in milliseconds; null without counts. Within a bucket latencies are taken
  * to be spread evenly.
  */
-export function latencyQuantile(
-  counts: readonly { bucket: number; count: number }[],
-  share: number,
-): number | null {
+export function latencyQuantile(counts: readonly { bucket: number; count: number }[], share: number): number | null {
   const byBucket = new Map<number, number>();
   let total = 0;
   for (const { bucket, count } of counts) {

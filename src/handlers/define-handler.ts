@@ -61,10 +61,9 @@ export type DefineHandler<Tables> = <
  * @throws TypeError that names the option and what it expects
  */
 export function defineHandler<Tables extends object>(): DefineHandler<Tables>;
-export function defineHandler<
-  Schema extends StandardSchemaV1,
-  Prepared extends JsonValue | undefined = undefined,
->(definition: HandlerDefinition<Schema, Prepared>): Handler;
+export function defineHandler<Schema extends StandardSchemaV1, Prepared extends JsonValue | undefined = undefined>(
+  definition: HandlerDefinition<Schema, Prepared>,
+): Handler;
 export function defineHandler(...definitions: unknown[]): unknown {
   return definitions.length === 0 ? declare : declare(definitions[0]);
 }
@@ -95,17 +94,13 @@ function check(definition: unknown): asserts definition is Record<string, unknow
     optionError("type", `got ${JSON.stringify(type)}, expected one type: the platform's types are named`);
   // SPEC 8.
   if (source === PLATFORM && retry !== undefined)
-    optionError(
-      "retry",
-      "is for other sources; RETRY_MAX and RETRY_DELAY_SECONDS are the built-in protocol's",
-    );
+    optionError("retry", "is for other sources; RETRY_MAX and RETRY_DELAY_SECONDS are the built-in protocol's");
   if (fault !== undefined) optionError("retry", fault);
 }
 
 function compileOrder(orderBy: unknown, dropStale: unknown = false): HandlerOrder | undefined {
   if (orderBy === undefined) {
-    if (dropStale !== false)
-      optionError("dropStale", "expected `orderBy` beside it: which events belong together");
+    if (dropStale !== false) optionError("dropStale", "expected `orderBy` beside it: which events belong together");
     return undefined;
   }
   const by = placeOf("orderBy", orderBy);
@@ -121,10 +116,7 @@ function compileOrder(orderBy: unknown, dropStale: unknown = false): HandlerOrde
 function placeOf(option: string, place: unknown): readonly PathKey[] {
   const path = typeof place === "string" ? parsePath(`.${place}`) : undefined;
   if (path === undefined || path.length < 2 || (path[0] !== "data" && path[0] !== "headers"))
-    optionError(
-      option,
-      `got ${JSON.stringify(place)}, expected a place in the event, such as "data.order_id"`,
-    );
+    optionError(option, `got ${JSON.stringify(place)}, expected a place in the event, such as "data.order_id"`);
   return path;
 }
 

@@ -1,13 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type {
-  CallbackEvent,
-  JsonObject,
-  JsonValue,
-  Log,
-  PathKey,
-  RetryOptions,
-  Version,
-} from "../domain/index.ts";
+import type { CallbackEvent, JsonObject, JsonValue, Log, PathKey, RetryOptions, Version } from "../domain/index.ts";
 import type { Migration, Transaction } from "../store/index.ts";
 
 /** The argument of `prepare`: outside work belongs there, writes belong in `handle`. */

@@ -31,8 +31,7 @@ export function createRegistry(builtIn: readonly Handler[], configured: readonly
   for (const handler of configured) {
     for (const version of handler.versions) {
       const taken = table.get(keySourceOf(handler), version, handler.type);
-      if (taken !== undefined && configured.includes(taken))
-        throw new TypeError(repeatedMessage(handler, version));
+      if (taken !== undefined && configured.includes(taken)) throw new TypeError(repeatedMessage(handler, version));
       table.set(handler, version);
     }
   }
@@ -43,9 +42,7 @@ export function createRegistry(builtIn: readonly Handler[], configured: readonly
   const matching = (source: string, version: Version, type: string) =>
     patterns.find(
       (pattern) =>
-        pattern.source === source &&
-        pattern.version === version &&
-        fitsTypePattern(pattern.handler.type, type),
+        pattern.source === source && pattern.version === version && fitsTypePattern(pattern.handler.type, type),
     )?.handler;
   /** By source: its handlers that have a name. */
   const named = Map.groupBy(
@@ -68,15 +65,13 @@ export function createRegistry(builtIn: readonly Handler[], configured: readonly
     hasNamed: (source: string): boolean => named.size > 0 && named.has(withoutTenant(source)),
     /** Under which sources a type's handlers run: the source itself for the one without a name, then the named ones. */
     keySources: (source: string, version: Version, type: string): readonly string[] =>
-      [
-        source,
-        ...new Set(named.get(withoutTenant(source))?.map(({ name }) => keySourceOf({ source, name }))),
-      ].filter((keySource) => find(keySource, version, type) !== undefined),
+      [source, ...new Set(named.get(withoutTenant(source))?.map(({ name }) => keySourceOf({ source, name })))].filter(
+        (keySource) => find(keySource, version, type) !== undefined,
+      ),
     /** The pattern by which a source's handler takes a type, if any. @param source a name, or of a key */
     patternOf: (source: string, type: string): string | undefined =>
-      patterns.find(
-        ({ handler }) => handler.source === withoutTenant(source) && fitsTypePattern(handler.type, type),
-      )?.handler.type,
+      patterns.find(({ handler }) => handler.source === withoutTenant(source) && fitsTypePattern(handler.type, type))
+        ?.handler.type,
     /** Every type and pattern that has a handler in some version; the only values a metric label may take. */
     types: [...new Set(handlers.map((handler) => handler.type))],
     handlers,
@@ -107,9 +102,7 @@ class HandlerTable {
 
   entries(): TableEntry[] {
     return [...this.#sources].flatMap(([source, versions]) =>
-      VERSIONS.flatMap((version) =>
-        [...versions[version].values()].map((handler) => ({ source, version, handler })),
-      ),
+      VERSIONS.flatMap((version) => [...versions[version].values()].map((handler) => ({ source, version, handler }))),
     );
   }
 }
@@ -136,9 +129,7 @@ export function validateData(
 ): ValidatedData | Promise<ValidatedData> {
   const result = schema["~standard"].validate(data);
   return result instanceof Promise
-    ? withTimeLimit(timeLimitMs, "the schema of `data`", () => result).then((ended) =>
-        validatedData(ended, data),
-      )
+    ? withTimeLimit(timeLimitMs, "the schema of `data`", () => result).then((ended) => validatedData(ended, data))
     : validatedData(result, data);
 }
 

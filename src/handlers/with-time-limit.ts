@@ -88,11 +88,7 @@ export class SharedTimeLimit {
 }
 
 /** @param watch starts the limit's timer, and returns a function that stops it */
-function runLimited<T>(
-  what: string,
-  run: LimitedWork<T>,
-  watch: (limit: TimeLimit) => () => void,
-): Promise<T> {
+function runLimited<T>(what: string, run: LimitedWork<T>, watch: (limit: TimeLimit) => () => void): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const limit = new TimeLimit(what, reject);
     const unwatch = watch(limit);

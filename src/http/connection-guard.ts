@@ -41,9 +41,7 @@ const STOP_PARSING = (): number => 2;
 export function guardConnections(server: Server, { limit, writeTimeoutMs, report }: GuardOptions) {
   assertParser();
   const counterFor = (reason: string) => createMinuteCounter((count) => report(reason, count));
-  const pipelined = counterFor(
-    "they sent further requests before the response to the first (HTTP pipelining)",
-  );
+  const pipelined = counterFor("they sent further requests before the response to the first (HTTP pipelining)");
   const unread = counterFor("their clients did not read a response in time");
   const pieces = counterFor("they sent bodies in too many small pieces");
   const smallPieces = createSmallPieces(pieces.add);

@@ -1,17 +1,7 @@
 import { once } from "node:events";
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import {
-  type ReceiveDependencies,
-  RequestSequence,
-  type RouteOptions,
-  UnverifiedBodies,
-} from "../receive/index.ts";
+import { type ReceiveDependencies, RequestSequence, type RouteOptions, UnverifiedBodies } from "../receive/index.ts";
 import { createAllowList, LinkedList, normalAddress } from "../system/index.ts";
 import { createAcceptGate, createUnverifiedThrottle } from "./accept-gate.ts";
 import { createClientErrors } from "./client-error.ts";
@@ -50,10 +40,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Recei
   const acceptGate = createAcceptGate();
   const clientErrors = createClientErrors(deps);
   const ofSources = [...(options.sourceBounds?.values() ?? [])].map(({ maxBodyBytes = 0 }) => maxBodyBytes);
-  const unverified = new UnverifiedBodies(
-    options.maxUnverifiedBytes,
-    Math.max(options.maxBodyBytes, ...ofSources),
-  );
+  const unverified = new UnverifiedBodies(options.maxUnverifiedBytes, Math.max(options.maxBodyBytes, ...ofSources));
   const connections = connectionLimit(options, unverified, deps);
   const throttle = createUnverifiedThrottle(connections, acceptGate);
   const exchanges = { originOf: createReadOrigin(options.trustProxy), throttle, clientErrors };
@@ -145,8 +132,5 @@ function createServer(
   };
   return tls === null
     ? createHttpServer(limits, serve)
-    : createHttpsServer(
-        { ...limits, ...tls, handshakeTimeout: limits.headersTimeout, minVersion: "TLSv1.2" },
-        serve,
-      );
+    : createHttpsServer({ ...limits, ...tls, handshakeTimeout: limits.headersTimeout, minVersion: "TLSv1.2" }, serve);
 }

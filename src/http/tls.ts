@@ -32,10 +32,7 @@ export async function readTlsPair(files: TlsFiles): Promise<TlsPair> {
   const seen = await fingerprint(files).catch(() => undefined);
   const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
   assertUsable({ cert }, `TLS_CERT_FILE: got "${certFile}", which is not a certificate in PEM`);
-  assertUsable(
-    { key },
-    `TLS_KEY_FILE: got "${keyFile}", which is not a private key in PEM without a passphrase`,
-  );
+  assertUsable({ key }, `TLS_KEY_FILE: got "${keyFile}", which is not a private key in PEM without a passphrase`);
   const words = `TLS_KEY_FILE: got "${keyFile}", which is not the key of the certificate in "${certFile}" (TLS_CERT_FILE)`;
   assertUsable({ cert, key }, words);
   return { cert, key, files, fingerprint: seen };

@@ -81,8 +81,7 @@ export async function requestTokens(
         });
   const azp = oauth.getValidatedIdTokenClaims(tokens)?.azp;
   // OpenID Connect Core §3.1.3.7, rule 5, which the library asks of several audiences only.
-  if (azp !== undefined && azp !== settings.clientId)
-    throw new Error("azp of the ID token is another client");
+  if (azp !== undefined && azp !== settings.clientId) throw new Error("azp of the ID token is another client");
   return tokens;
 }
 
@@ -161,8 +160,7 @@ export async function normalizedTokenResponse(response: Response, keepIdToken: b
   const status = isError ? 400 : response.status;
   if (status === 200) {
     addNestedTokens(answer);
-    for (const [name, value] of Object.entries(answer))
-      if (value === null || value === "") delete answer[name];
+    for (const [name, value] of Object.entries(answer)) if (value === null || value === "") delete answer[name];
     answer.token_type ??= "Bearer";
     if (Array.isArray(answer.scope)) answer.scope = answer.scope.join(" ");
     if (!isLifetime(answer.expires_in)) delete answer.expires_in;

@@ -155,17 +155,12 @@ export interface FlowDependencies {
  * @param context the application's value, of at most MAX_CONTEXT_BYTES
  * @throws Error when the platform cannot be discovered, or has no address to start at
  */
-export async function startFlow(
-  headers: DistinctHeaders,
-  context: string | undefined,
-  deps: FlowDependencies,
-) {
+export async function startFlow(headers: DistinctHeaders, context: string | undefined, deps: FlowDependencies) {
   const { redirectUri, responseMode } = deps;
   const { encryptor, clock } = deps.receiver;
   const platform = deps.platform();
   const { authorization_endpoint: endpoint } = await platform.server();
-  if (endpoint === undefined)
-    throw new Error("OAUTH_AUTHORIZATION_URL: is not set, so no flow can be started here");
+  if (endpoint === undefined) throw new Error("OAUTH_AUTHORIZATION_URL: is not set, so no flow can be started here");
   const { state, flow, cookie } = newFlow(redirectUri, context, clock.now(), encryptor);
   // A form post comes from the platform's own page, and `Lax` would keep the cookie from it.
   const sameSite = responseMode === "form_post" ? "None" : "Lax";

@@ -109,11 +109,7 @@ function decryptedFlow(flow: string | undefined, encryptor: Encryptor, clock: Cl
   return found;
 }
 
-async function identify(
-  query: URLSearchParams,
-  flow: SignInFlow,
-  deps: SignInDependencies,
-): Promise<Identity> {
+async function identify(query: URLSearchParams, flow: SignInFlow, deps: SignInDependencies): Promise<Identity> {
   const { platform, redirectUri, claim } = deps;
   const { codeVerifier, nonce } = flow;
   const server = await platform.server();
@@ -134,8 +130,7 @@ async function identify(
       return identityOf([idToken, userInfo], claim);
     });
   } catch (error) {
-    if (isInvalidGrant(error))
-      throw new SignInRefused("the provider does not accept the code", { cause: error });
+    if (isInvalidGrant(error)) throw new SignInRefused("the provider does not accept the code", { cause: error });
     throw error;
   }
 }

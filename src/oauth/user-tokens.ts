@@ -29,8 +29,7 @@ export function createUserTokens(given: UserTokensDependencies) {
   /** Half of a short life is enough: tokens of a minute would never be valid otherwise. */
   function isValid(tokens: TokenResponse, expiresAt: string | null): boolean {
     if (expiresAt === null) return true;
-    const lifeMs =
-      typeof tokens.expires_in === "number" ? tokens.expires_in * 1000 : Number.POSITIVE_INFINITY;
+    const lifeMs = typeof tokens.expires_in === "number" ? tokens.expires_in * 1000 : Number.POSITIVE_INFINITY;
     return Date.parse(expiresAt) > clock.now().getTime() + Math.min(VALID_FOR_MS, lifeMs / 2);
   }
 
@@ -57,8 +56,7 @@ export function createUserTokens(given: UserTokensDependencies) {
         if (typeof leased === "string") continue;
         // Another process may have replaced the refresh token before the lease.
         // biome-ignore lint/plugin: both come from our database, encrypted.
-        if (Buffer.compare(leased.encrypted, stored.encrypted) !== 0)
-          await store.release(userId, lease.owner);
+        if (Buffer.compare(leased.encrypted, stored.encrypted) !== 0) await store.release(userId, lease.owner);
         else {
           const fresh = await refresh(leased, lease, deps);
           if (fresh !== undefined) return fresh;
@@ -156,10 +154,7 @@ const RETRY_AFTER_MS = 60_000;
 const REFRESH_LEASE_MS = 60_000;
 
 /** @throws DecryptionError when they were encrypted with a key that is not configured */
-function decryptTokens(
-  { userId, encrypted }: StoredUserTokens,
-  { encryptor }: UserTokensDependencies,
-): TokenResponse {
+function decryptTokens({ userId, encrypted }: StoredUserTokens, { encryptor }: UserTokensDependencies): TokenResponse {
   return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, userTokensContext(userId))).toString("utf8"));
 }
 
@@ -207,9 +202,7 @@ async function refresh(
     const again = isOver ? null : new Date(clock.now().getTime() + RETRY_AFTER_MS);
     const why = isOver ? "the platform refuses the refresh token" : null;
     await store.release(userId, owner, { refreshAt: again, error: why });
-    throw isOver
-      ? new UserTokensMissing(`user "${userId}" must authorize us again`, { cause: error })
-      : error;
+    throw isOver ? new UserTokensMissing(`user "${userId}" must authorize us again`, { cause: error }) : error;
   }
   const now = clock.now();
   const fresh = { ...tokens, ...answer };

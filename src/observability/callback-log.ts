@@ -30,8 +30,7 @@ interface CallbackLogOptions {
 
 const NOT_STORED = "the callback log could not be stored; it is kept and tried again";
 const LOST = "rows of the callback log are lost: the database did not take them";
-const REFUSED =
-  "the database refused a row of the callback log; it is dropped, and its callback has only its line";
+const REFUSED = "the database refused a row of the callback log; it is dropped, and its callback has only its line";
 const BOUNDS = {
   /** How many refused requests a minute are logged; the rest is only counted. */
   rejectedPerMinute: 600,

@@ -87,8 +87,7 @@ function joined(earlier: DropCount | undefined, now: DropCount): DropCount {
   if (earlier === undefined) return now;
   earlier.count += now.count;
   earlier.last = now.last;
-  for (const address of now.addresses)
-    if (earlier.addresses.size < MAX_ADDRESSES) earlier.addresses.add(address);
+  for (const address of now.addresses) if (earlier.addresses.size < MAX_ADDRESSES) earlier.addresses.add(address);
   return earlier;
 }
 

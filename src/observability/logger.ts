@@ -1,11 +1,5 @@
 import { inspect } from "node:util";
-import {
-  type DestinationStream,
-  type Logger,
-  type LoggerOptions as PinoOptions,
-  pino,
-  stdSerializers,
-} from "pino";
+import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino, stdSerializers } from "pino";
 import { readableError } from "../domain/index.ts";
 import { createMinuteCounter } from "./counters.ts";
 import type { WriteLine } from "./log-line.ts";

@@ -1,11 +1,4 @@
-import {
-  Counter,
-  type CounterConfiguration,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  Registry,
-} from "prom-client";
+import { Counter, type CounterConfiguration, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import {
   type DiagnosisCode,
   type DropReason,
@@ -47,8 +40,7 @@ const HELP = {
     "Authentic callbacks at work or waiting for the database, of at most MAX_WAITING_CALLBACKS.",
   oncehook_waiting_callbacks_limit: "MAX_WAITING_CALLBACKS, the bound of oncehook_waiting_callbacks.",
   oncehook_attempts_total: "Runs of a handler, by the source of their events.",
-  oncehook_failures:
-    "Events not handled yet: accepted, waiting for a retry, with retries exhausted, or rejected.",
+  oncehook_failures: "Events not handled yet: accepted, waiting for a retry, with retries exhausted, or rejected.",
   oncehook_accepted_oldest_seconds: "Age of the oldest accepted event whose first attempt has not ended.",
   oncehook_deliveries: "Notifications that are not delivered, waiting for an attempt or dead.",
   oncehook_delivery_attempts_total: "Attempts to deliver a notification, by how they ended.",
@@ -111,13 +103,7 @@ const CODES = Object.keys(REMEDIES) as DiagnosisCode[];
 const BY_OUTCOME = ["source", "outcome"];
 const BY_KIND = ["source", "kind", "outcome"];
 
-const LOGGED_DROPS = [
-  "rejected_bound",
-  "buffer_full",
-  "row_refused",
-  "body_bound",
-  "unknown_address",
-] as const;
+const LOGGED_DROPS = ["rejected_bound", "buffer_full", "row_refused", "body_bound", "unknown_address"] as const;
 
 /** Each counts one more under the values of its labels, in the order of their names. */
 function createCounters(registry: Registry, sources: readonly string[]) {
@@ -132,14 +118,15 @@ function createCounters(registry: Registry, sources: readonly string[]) {
     outcomes: counter<[source: string, outcome: string]>("oncehook_callback_outcomes_total", BY_OUTCOME),
     attempts: counter<[source: string, kind: string, outcome: string]>("oncehook_attempts_total", BY_KIND),
     /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
-    credentialUsed: counter<[source: string, method: string, secret: string]>(
-      "oncehook_credentials_used_total",
-      ["source", "method", "secret"],
-    ),
-    delivery: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>(
-      "oncehook_delivery_attempts_total",
-      ["channel", "outcome"],
-    ),
+    credentialUsed: counter<[source: string, method: string, secret: string]>("oncehook_credentials_used_total", [
+      "source",
+      "method",
+      "secret",
+    ]),
+    delivery: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>("oncehook_delivery_attempts_total", [
+      "channel",
+      "outcome",
+    ]),
     diagnosed: counter<[source: string, code: DiagnosisCode]>(
       "oncehook_signature_diagnoses_total",
       ["source", "code"],
@@ -165,11 +152,7 @@ function registerGauges(
   options: Omit<MetricsOptions, "knownTypes" | "patternOf" | "sources">,
 ): void {
   const { ping, freeBytes } = options;
-  const gauge = (
-    name: keyof typeof HELP,
-    set: (gauge: Gauge) => void | Promise<void>,
-    ...labelNames: string[]
-  ) =>
+  const gauge = (name: keyof typeof HELP, set: (gauge: Gauge) => void | Promise<void>, ...labelNames: string[]) =>
     new Gauge({
       ...described(name, registry, labelNames),
       collect() {

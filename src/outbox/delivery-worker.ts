@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import {
-  type Clock,
-  getOrMake,
-  type Log,
-  nextAttemptAt,
-  type RetryPolicy,
-  retryDelayMs,
-} from "../domain/index.ts";
+import { type Clock, getOrMake, type Log, nextAttemptAt, type RetryPolicy, retryDelayMs } from "../domain/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import type { DueNotification, NotificationDeliveries, NotificationLease, Outbox } from "../store/index.ts";
 import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "./channel.ts";
@@ -80,9 +73,7 @@ export class DeliveryWorker {
     if (this.#inFlight.size === concurrency) return true;
     const wasRunningAbandoned = this.#isRunningAbandoned;
     const expiredLease = this.#newLease();
-    const abandoned = wasRunningAbandoned
-      ? undefined
-      : await deliveries.leaseExpired(destinations, expiredLease);
+    const abandoned = wasRunningAbandoned ? undefined : await deliveries.leaseExpired(destinations, expiredLease);
     if (abandoned !== undefined) {
       this.#isRunningAbandoned = true;
       void this.#start(abandoned, expiredLease.owner, this.#newLimit()).then(() => {
@@ -95,9 +86,7 @@ export class DeliveryWorker {
     const limit = due.length > 0 ? this.#newLimit() : this.#stopping;
     for (const delivery of due) void this.#start(delivery, lease.owner, limit);
     // The next abandoned one may start if that before it has ended meanwhile.
-    return (
-      abandoned !== undefined || due.length === room || (wasRunningAbandoned && !this.#isRunningAbandoned)
-    );
+    return abandoned !== undefined || due.length === room || (wasRunningAbandoned && !this.#isRunningAbandoned);
   }
 
   get #leaseMs(): number {

@@ -20,8 +20,7 @@ export function createOutboxPoller(deps: OutboxDependencies) {
   const passOn = createPassOn(deps);
   const fanOut = passOn === undefined ? createFanOut(deps) : async () => {};
   const workers = channels.map((channel) => new DeliveryWorker(channel, stopping.signal, deps));
-  const work = (worker: DeliveryWorker, isStopping: () => boolean) =>
-    worker.work(() => fanOut(isStopping), isStopping);
+  const work = (worker: DeliveryWorker, isStopping: () => boolean) => worker.work(() => fanOut(isStopping), isStopping);
   const ended = () => Promise.all(workers.map((worker) => worker.ended()));
   const failedOn = (channel: Channel | undefined) => (error: unknown) =>
     log.error({ err: error, channel: channel?.name }, "due notifications could not be looked up");
@@ -30,9 +29,7 @@ export function createOutboxPoller(deps: OutboxDependencies) {
     createPoller((isStopping) => work(worker, isStopping), failedOn(channels[index])),
   );
   if (passOn !== undefined)
-    loops.push(
-      createPoller(passOn, failedOn(channels[0]), (taken) => (taken > 0 ? PASS_ON_PAUSE_MS : undefined)),
-    );
+    loops.push(createPoller(passOn, failedOn(channels[0]), (taken) => (taken > 0 ? PASS_ON_PAUSE_MS : undefined)));
   return {
     start(intervalMs: number): void {
       for (const loop of loops) loop.start(intervalMs);
@@ -58,10 +55,7 @@ export function createOutboxPoller(deps: OutboxDependencies) {
 function createFanOut({ outbox, channels, clock }: OutboxDependencies) {
   const destinations = channels.flatMap((channel) => channel.destinations);
   return async (isStopping: () => boolean): Promise<void> => {
-    while (
-      (await outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH)) === FAN_OUT_BATCH &&
-      !isStopping()
-    );
+    while ((await outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH)) === FAN_OUT_BATCH && !isStopping());
   };
 }
 

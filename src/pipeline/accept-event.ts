@@ -62,9 +62,6 @@ export async function recordAcceptedRun(
     events.emit("accepted");
   } catch (err) {
     // The event is still accepted, and its next run determines its outcome.
-    log.error(
-      { err, source: key.source, event_id: key.eventId },
-      "how an accepted event ended could not be stored",
-    );
+    log.error({ err, source: key.source, event_id: key.eventId }, "how an accepted event ended could not be stored");
   }
 }

@@ -50,8 +50,7 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, settle: Se
   const mayWait = concurrency !== undefined || order !== undefined || prepare !== undefined;
   try {
     const event = validateEvent(input, handler, receiver);
-    if (mayWait || event instanceof Promise)
-      return void startWaiting({ input, handler, event }, receiver, settle);
+    if (mayWait || event instanceof Promise) return void startWaiting({ input, handler, event }, receiver, settle);
     if ("kind" in event) return settle(event);
     new Attempt({ input, handler, event }, receiver, settle).submit();
   } catch (error) {

@@ -41,8 +41,7 @@ const RANKS: readonly Outcome["kind"][] = [
   "failed",
 ];
 
-const rankOf = (outcome: Outcome) =>
-  RANKS.indexOf(outcome.kind) + Number(outcome.kind === "failed" && !outcome.isKept);
+const rankOf = (outcome: Outcome) => RANKS.indexOf(outcome.kind) + Number(outcome.kind === "failed" && !outcome.isKept);
 
 /** @returns the first of two that rank equally */
 export function worse(one: Outcome, other: Outcome): Outcome {

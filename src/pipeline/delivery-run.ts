@@ -164,10 +164,7 @@ export class DeliveryRun implements PendingLookup {
       await acceptEvent(this.#delivery, eventType, this.#receiver, lease);
       if (this.#state.kind === "settled") return await store.failureLeases.release(this.key, lease.owner);
     } catch (err) {
-      return log.warn(
-        { err, event_id: this.key.eventId },
-        "an event could not be accepted before it was run",
-      );
+      return log.warn({ err, event_id: this.key.eventId }, "an event could not be accepted before it was run");
     }
     this.#eventType = eventType;
     this.#state = { kind: "accepted", leaseOwner: lease.owner };

@@ -1,11 +1,4 @@
-import {
-  type Failed,
-  failed,
-  type Outcome,
-  type Refused,
-  type Rejected,
-  tenantSource,
-} from "../domain/index.ts";
+import { type Failed, failed, type Outcome, type Refused, type Rejected, tenantSource } from "../domain/index.ts";
 import { type DistinctHeaders, type SignedRequest, type SignedText, sha256Hex } from "../sources/index.ts";
 import type { NewFailure } from "../store/index.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
@@ -87,8 +80,7 @@ export function keySourceOf({ source: { name }, params }: Pick<Callback, "source
 /** In the place of the body in a signed text, which is a function of it. */
 export const BODY = "\u0000body\u0000";
 
-export interface KeptRequest
-  extends Pick<SignedRequest, "method" | "target" | "params" | "headers" | "deliveryId"> {
+export interface KeptRequest extends Pick<SignedRequest, "method" | "target" | "params" | "headers" | "deliveryId"> {
   readonly body: string;
   /** Without the timestamp, and with it. */
   readonly signed?: readonly string[];

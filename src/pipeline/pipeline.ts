@@ -58,14 +58,8 @@ interface Reading {
   readonly attempt?: Delivery["attempt"];
 }
 
-export function processRead(
-  callback: Callback,
-  read: ReadCallback,
-  reading: Reading,
-  receiver: Receiver,
-): void {
-  if (read.kind === "event")
-    return processDelivery(deliveryOf(callback, read.event, reading.attempt), receiver);
+export function processRead(callback: Callback, read: ReadCallback, reading: Reading, receiver: Receiver): void {
+  if (read.kind === "event") return processDelivery(deliveryOf(callback, read.event, reading.attempt), receiver);
   if (read.kind === "batch") return processBatch(callback, read, reading, receiver);
   void settleHandshake(callback, read.respond, { isVerified: true });
 }
@@ -78,9 +72,7 @@ async function settleHandshake(
 ): Promise<void> {
   try {
     const response = await respond();
-    settle(
-      isRefused(response) ? { outcome: response } : { outcome: { kind: "handshake" }, ...verified, response },
-    );
+    settle(isRefused(response) ? { outcome: response } : { outcome: { kind: "handshake" }, ...verified, response });
   } catch (error) {
     settle({ outcome: failed("handshake_failed", error), ...verified });
   }

@@ -106,8 +106,7 @@ async function runPrepare(
       return pending;
     });
   } catch (error) {
-    if (error instanceof HandlerTimedOut && pending !== undefined)
-      saveLateResult(key, lease, pending, receiver);
+    if (error instanceof HandlerTimedOut && pending !== undefined) saveLateResult(key, lease, pending, receiver);
     throw error;
   }
 }
@@ -133,10 +132,7 @@ function saveLateResult(
 
 async function releaseLease(key: EventKey, lease: PrepareLease, { store, log }: Receiver): Promise<void> {
   await store.preparations.release(key, lease.owner).catch((cause: unknown) => {
-    log.warn(
-      { err: cause, event_id: key.eventId },
-      "a preparation's lease could not be released; it expires",
-    );
+    log.warn({ err: cause, event_id: key.eventId }, "a preparation's lease could not be released; it expires");
   });
 }
 

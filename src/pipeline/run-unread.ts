@@ -29,8 +29,7 @@ export async function runUnread(
   if (source === undefined)
     return failed("internal", new Error(`the source of ${keyText(failure)} is not configured any more`));
   const { signed, ...kept }: KeptRequest = JSON.parse(Buffer.from(body).toString());
-  const signedText: SignedText = (text, hasTime) =>
-    String(signed?.[Number(hasTime)]).replaceAll(BODY, () => text);
+  const signedText: SignedText = (text, hasTime) => String(signed?.[Number(hasTime)]).replaceAll(BODY, () => text);
   const { deliveryId = failure.eventId } = kept;
   const request = { ...kept, body: Buffer.from(kept.body, "base64"), deliveryId, receivedAt: attempt.keptAt };
   const read = source.contract.read(request, signed && signedText);

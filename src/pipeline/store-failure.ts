@@ -60,11 +60,7 @@ export function givesUpAtOf(
  * Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8).
  * @returns whether its effect comes without its platform: it is committed, or a retry of ours is
  */
-export async function storeFailure(
-  input: AttemptInput,
-  outcome: Failed,
-  receiver: Receiver,
-): Promise<boolean> {
+export async function storeFailure(input: AttemptInput, outcome: Failed, receiver: Receiver): Promise<boolean> {
   if (!handlerStarted(outcome)) return false;
   const { key, eventType, version, content } = input;
   const { body, bodySha256 } = content;
@@ -103,10 +99,7 @@ export async function storeFailure(
 const LOOK_UP_MS = 5_000;
 
 /** Whether a COMMIT happened whose answer was lost. It has another deadline than the request, whose may have passed. */
-export async function lookUpRecord(
-  key: EventKey,
-  { store }: Receiver,
-): Promise<"recorded" | "absent" | "unknown"> {
+export async function lookUpRecord(key: EventKey, { store }: Receiver): Promise<"recorded" | "absent" | "unknown"> {
   try {
     const record = await store.find(key, performance.now() + LOOK_UP_MS);
     return record === undefined ? "absent" : "recorded";

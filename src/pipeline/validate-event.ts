@@ -36,8 +36,7 @@ export function validateEvent(
   // An event that was kept in time may be retried for longer. A record of it would have removed its failure.
   const age = (keptAt ?? clock.now()).getTime() / 1000 - (timestamp as number);
   // Records of the other sources stay.
-  const isRecordDeleted =
-    recordRetentionDays !== null && sourcesByName.get(sourceOf(key))?.contract.hasSignedTime;
+  const isRecordDeleted = recordRetentionDays !== null && sourcesByName.get(sourceOf(key))?.contract.hasSignedTime;
   if (isRecordDeleted && (age > recordRetentionDays * DAY_SECONDS || age < -DAY_SECONDS)) {
     return refused("event_too_old");
   }

@@ -44,11 +44,7 @@ export function createDiagnoser(deps: {
   let last: Promise<unknown> = Promise.resolve();
 
   /** Warns of each code once a minute. */
-  function report(
-    { code, message, remedy }: Diagnosis,
-    { requestId, exchange }: RequestContext,
-    source: string,
-  ): void {
+  function report({ code, message, remedy }: Diagnosis, { requestId, exchange }: RequestContext, source: string): void {
     diagnosed(source, code);
     const warning = warnings.get(code) ?? { isDue: createWindowLimit(1, WARN_EVERY_MS), count: 0 };
     warnings.set(code, warning);
@@ -104,8 +100,7 @@ export function createDiagnoser(deps: {
       if (outcome.kind !== "refused" || !isDiagnosable(outcome)) return undefined;
       const { length } = context.body;
       // A body of more than a second's bytes takes a full budget. The next diagnosis waits until it is paid back.
-      if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING || !budget.take(BASE_COST + length))
-        return undefined;
+      if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING || !budget.take(BASE_COST + length)) return undefined;
       waiting += 1;
       const diagnosis = run(last, { context, refusal: outcome, source });
       last = diagnosis;

@@ -94,10 +94,7 @@ const UNKNOWN_PAGE = browserPage(
   "This sign-in is not known here",
   "It was started in another browser, was used already, or took longer than ten minutes. Start it again.",
 );
-const RETRY_PAGE = browserPage(
-  "Not right now",
-  "The sign-in could not be finished. Load this page again in a moment.",
-);
+const RETRY_PAGE = browserPage("Not right now", "The sign-in could not be finished. Load this page again in a moment.");
 
 function pageFor(status: number): string {
   if (status >= 500) return RETRY_PAGE;

@@ -42,11 +42,7 @@ export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit
   return async (key, windowMs, now) => {
     if (performance.now() < coolingDownUntil) return local(key, windowMs, now);
     try {
-      const counted = await withTimeout(
-        Promise.resolve(shared(key, windowMs, now)),
-        SHARED_TIMEOUT_MS,
-        undefined,
-      );
+      const counted = await withTimeout(Promise.resolve(shared(key, windowMs, now)), SHARED_TIMEOUT_MS, undefined);
       if (counted !== undefined) return counted;
       throw new Error(`no count within ${SHARED_TIMEOUT_MS} ms`);
     } catch (error) {
@@ -73,12 +69,7 @@ export function cacheExceeded(count: CountHit): CountUpTo {
  * Counts one request of an address against every policy that applies to it.
  * @returns `headers`: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers)
  */
-export async function applyRateLimits(
-  policies: readonly Policy[],
-  address: string,
-  count: CountUpTo,
-  now: Date,
-) {
+export async function applyRateLimits(policies: readonly Policy[], address: string, count: CountUpTo, now: Date) {
   const counting = policies.map(async ({ name, points, windowSeconds }) => {
     const counted = await count(`${name} ${address}`, windowSeconds * 1000, now, points);
     const seconds = Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000);

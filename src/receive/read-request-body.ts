@@ -10,9 +10,7 @@ interface BodyLimits {
   readonly unverified: UnverifiedBodies;
 }
 
-type BodyEnded = (
-  body: { readonly bytes: Uint8Array; readonly reservation: UnverifiedBody } | BodyFault,
-) => void;
+type BodyEnded = (body: { readonly bytes: Uint8Array; readonly reservation: UnverifiedBody } | BodyFault) => void;
 
 const NO_BYTES = new Uint8Array();
 const EVICTED =
@@ -126,7 +124,6 @@ class RequestBody implements BodyReader {
   #free(piece: Uint8Array | undefined): void {
     if (!this.#exchange.ownsPieces) return;
     const { buffer, byteLength = 0 } = piece ?? {};
-    if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0)
-      buffer.transfer(0);
+    if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
   }
 }

@@ -40,8 +40,7 @@ export class RequestSequence {
 
   #admit(request: RequestContext, route: Route | undefined): void {
     const outcome = admit(request, route, this.#throttle, this.#deps);
-    if (outcome instanceof Promise)
-      this.#later(request, outcome, (refusal) => this.#admitted(request, route, refusal));
+    if (outcome instanceof Promise) this.#later(request, outcome, (refusal) => this.#admitted(request, route, refusal));
     else this.#admitted(request, route, outcome);
   }
 
@@ -153,8 +152,7 @@ function admitToRoute(
     });
   // A code stands in these addresses, and must not travel on with a link.
   if (route.isOAuth) responseHeaders["referrer-policy"] = "no-referrer";
-  if (!route.methods.includes(method))
-    return refused("method_not_allowed", { allow: route.methods.join(", ") });
+  if (!route.methods.includes(method)) return refused("method_not_allowed", { allow: route.methods.join(", ") });
   // It costs next to nothing here, and tells nothing of whether the callback is authentic.
   const name = route.source?.name ?? "";
   const overload = () => concurrency.overload(params === undefined ? name : tenantSource(name, params));

@@ -13,11 +13,7 @@ import type { RequestContext } from "./request-context.ts";
 import { createRequestLog, logEntryOf } from "./request-log.ts";
 import { type CallbackResponse, respondThrottled, responseTo, sendResponse } from "./responses.ts";
 
-export type Render = (
-  request: RequestContext,
-  outcome: Outcome,
-  response: CallbackResponse,
-) => CallbackResponse;
+export type Render = (request: RequestContext, outcome: Outcome, response: CallbackResponse) => CallbackResponse;
 
 /** The source of an address; that of OAuth redirects is only a name. */
 export type KnownSource = Pick<Source, "name"> & Partial<Source>;
@@ -91,13 +87,9 @@ export function createResponder(deps: ReceiveDependencies) {
 }
 
 /** SPEC 2.5 has the responses to the specification's platform. A batch has one response for all its events. */
-function responseOfHandler(
-  { outcome, eventId, isCombined }: CallbackResult,
-  options: RespondOptions | undefined,
-) {
+function responseOfHandler({ outcome, eventId, isCombined }: CallbackResult, options: RespondOptions | undefined) {
   const { name = PLATFORM, contract } = options?.source ?? {};
-  if (name === PLATFORM || contract === undefined || !("result" in outcome) || outcome.result === null)
-    return;
+  if (name === PLATFORM || contract === undefined || !("result" in outcome) || outcome.result === null) return;
   const response = eventId !== undefined || isCombined ? responseIn(outcome.result) : undefined;
   return response === undefined ? undefined : fixedResponse(response);
 }

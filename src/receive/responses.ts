@@ -37,11 +37,7 @@ export function responseTo(outcome: ResponseOutcome, challenge: string): Callbac
   }
 }
 
-function jsonResponse(
-  status: number,
-  body: JsonValue,
-  headers: Record<string, string> = {},
-): CallbackResponse {
+function jsonResponse(status: number, body: JsonValue, headers: Record<string, string> = {}): CallbackResponse {
   return { status, headers, body: JSON.stringify(body), value: body };
 }
 

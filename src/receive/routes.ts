@@ -146,10 +146,7 @@ interface CallbackRoute {
 }
 
 /** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2), and the addresses of the other sources. */
-function callbackRoute(
-  { source, version, timeLimitMs }: CallbackRoute,
-  deps: ResponderDependencies,
-): RouteHandler {
+function callbackRoute({ source, version, timeLimitMs }: CallbackRoute, deps: ResponderDependencies): RouteHandler {
   const { receiver, capture } = deps;
   return createRouteHandler(deps, source, (request, { buildLogEntry, settleItem, settle }) => {
     const { exchange, body, startedAt, params, requestId, bodyReservation, context } = request;

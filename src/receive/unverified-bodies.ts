@@ -105,12 +105,7 @@ export class UnverifiedBody {
   readonly #entryOfGroup: ListEntry<UnverifiedBody>;
   #isReleased = false;
 
-  constructor(
-    bodies: UnverifiedBodies,
-    group: AddressGroup,
-    end: () => void,
-    unfinished: LinkedList<UnverifiedBody>,
-  ) {
+  constructor(bodies: UnverifiedBodies, group: AddressGroup, end: () => void, unfinished: LinkedList<UnverifiedBody>) {
     this.group = group;
     this.end = end;
     this.#bodies = bodies;

@@ -170,17 +170,11 @@ export async function reconcileSource(loaded: Loaded, request: ReconcileRequest,
   }
 }
 
-function sourceNamed(
-  name: string,
-  configured: readonly ConfiguredSource[],
-  config: Config,
-): ReconciledSource {
+function sourceNamed(name: string, configured: readonly ConfiguredSource[], config: Config): ReconciledSource {
   const found = configured.find((one) => one.name === name);
   const source = found && reconciledSource(found, config, systemClock);
   if (source !== undefined) return source;
-  const able = configured
-    .filter(({ definition }) => definition.reconcile !== undefined)
-    .map((one) => one.name);
+  const able = configured.filter(({ definition }) => definition.reconcile !== undefined).map((one) => one.name);
   const others = able.length === 0 ? "no source has it" : `these have it: ${able.join(", ")}`;
   throw new MaintenanceError(
     found === undefined
@@ -189,12 +183,7 @@ function sourceNamed(
   );
 }
 
-function windowOf(
-  { sinceMs, untilMs }: ReconcileRequest,
-  source: ReconciledSource,
-  config: Config,
-  clock: Clock,
-) {
+function windowOf({ sinceMs, untilMs }: ReconcileRequest, source: ReconciledSource, config: Config, clock: Clock) {
   const now = clock.now().getTime();
   const earliest = earliestTime(source, config.retention.recordDays, now);
   return { from: new Date(Math.max(now - sinceMs, earliest)), to: new Date(now - untilMs) };

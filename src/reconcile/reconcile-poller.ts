@@ -93,8 +93,7 @@ async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal
   const { open: unfinished, ...progress } = await reconciliations.progress(source.name);
   const { from, to, cursor, failed } = unfinished ?? openWindow(progress, deps);
   const failedSoFar = ({ failed: more }: ReconcileCounts) => failed + more;
-  const save = (more: ReconcileProgress) =>
-    reconciliations.saveProgress(source.name, { ...progress, ...more });
+  const save = (more: ReconcileProgress) => reconciliations.saveProgress(source.name, { ...progress, ...more });
   let renewedAt = clock.now().getTime();
   const run = {
     window: { from: new Date(from), to: new Date(to) },
@@ -117,8 +116,7 @@ async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal
     result = await reconcileWindow(run, deps);
   } catch (error) {
     // The platform may have forgotten a cursor of an earlier run: the next run begins with its whole window.
-    if (cursor !== undefined && error instanceof ApiError && error.status >= 400 && error.status < 500)
-      await save({});
+    if (cursor !== undefined && error instanceof ApiError && error.status >= 400 && error.status < 500) await save({});
     throw error;
   }
   const { counts, next } = result;
@@ -164,7 +162,6 @@ export function earliestTime(
 function report({ source, log }: ScheduledSource, counts: ReconcileCounts, window: object): void {
   const fields = { source: source.name, ...window, ...counts };
   if (counts.failed > 0) log.error(fields, "missing events could not be accepted; they are retried");
-  else if (counts.accepted > 0)
-    log.warn(fields, "events that never arrived were found at the platform and accepted");
+  else if (counts.accepted > 0) log.warn(fields, "events that never arrived were found at the platform and accepted");
   else log.info(fields, "the reconciliation found no missing event");
 }

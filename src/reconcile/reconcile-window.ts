@@ -81,10 +81,7 @@ export interface ReconcileResult {
  * here, or still listed there: a run that is interrupted is repeated and loses nothing.
  * @throws ApiError, StoreError or the reason of the signal; what was accepted by then stays
  */
-export async function reconcileWindow(
-  run: ReconcileRun,
-  deps: ReconcileDependencies,
-): Promise<ReconcileResult> {
+export async function reconcileWindow(run: ReconcileRun, deps: ReconcileDependencies): Promise<ReconcileResult> {
   const { window, maxPages, signal, pause, cursor } = run;
   const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
   let pages = 0;

@@ -58,8 +58,7 @@ interface BackfillDependencies {
 }
 
 /** Hands the stored events of a source to its handlers: each event is accepted, and a receiver runs it. */
-export const backfill = (request: BackfillRequest, deps: BackfillDependencies) =>
-  new Backfill(request, deps).run();
+export const backfill = (request: BackfillRequest, deps: BackfillDependencies) => new Backfill(request, deps).run();
 
 class Backfill {
   readonly #request: BackfillRequest;

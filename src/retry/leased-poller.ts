@@ -129,8 +129,7 @@ export function createRetryPoller(receiver: Receiver) {
       const isRun = await runLock.exclusive(async () => {
         const lease = newLease(receiver);
         const failure = await failureLeases.leaseSuspect(lease);
-        if (failure !== undefined)
-          await runLeased({ failure, lease, kind: "retry" }, stopping.signal, receiver);
+        if (failure !== undefined) await runLeased({ failure, lease, kind: "retry" }, stopping.signal, receiver);
         return failure !== undefined;
       });
       if (!isRun) return ran;

@@ -13,11 +13,7 @@ export type ReplayResult =
  * Runs a failure now for an operator, whatever its schedule says.
  * @param bulkReplayId set where it is part of a bulk replay
  */
-export async function replay(
-  key: EventKey,
-  receiver: Receiver,
-  bulkReplayId?: number,
-): Promise<ReplayResult> {
+export async function replay(key: EventKey, receiver: Receiver, bulkReplayId?: number): Promise<ReplayResult> {
   const { failures, failureLeases } = receiver.store;
   let stored = await failures.get(key);
   if (stored?.leasedUntil != null) {

@@ -77,8 +77,7 @@ export async function runStored(
       const attempt = { ...how, deadline, keptAt, version: failure.version as Version };
       if (eventType === "") return runUnread(failure, body, attempt, receiver);
       const parsed = parseEvent(body);
-      if (isRefused(parsed))
-        return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
+      if (isRefused(parsed)) return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
       const content = { json: parsed.object, body, bodySha256 };
       return runEvent({ ...attempt, key, content, eventType }, receiver);
     });
@@ -94,11 +93,7 @@ export function isTransient(outcome: AttemptOutcome): boolean {
 const PAUSE_MS = 500;
 
 /** An outcome that is not stored would look as if the process had ended during the attempt. */
-async function storeUntilLeaseEnds(
-  run: FailureRun,
-  outcome: AttemptOutcome,
-  receiver: Receiver,
-): Promise<void> {
+async function storeUntilLeaseEnds(run: FailureRun, outcome: AttemptOutcome, receiver: Receiver): Promise<void> {
   for (;;) {
     try {
       await storeOutcome(run, outcome, receiver);

@@ -44,9 +44,7 @@ export function signSample(definition: SourceDefinition, request: SignedSampleRe
     );
   const { now, time = now, url, origin, raw, headers: extraHeaders = {} } = request;
   const target = `${url.pathname}${url.search}`;
-  const sample = orSampleError(request.source, () =>
-    definition.sample({ ...request, newId: newId(), now: time }),
-  );
+  const sample = orSampleError(request.source, () => definition.sample({ ...request, newId: newId(), now: time }));
   const body = orSampleError(request.source, () => signBody(raw ?? sample.body, now, false));
   const unsigned = withHeaders(sample.headers, extraHeaders);
   const signature = orSampleError(request.source, () =>

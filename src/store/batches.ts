@@ -64,9 +64,7 @@ export class Batches<Request extends BatchedRequest<Answer>, Answer> {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      void this.#run(
-        this.#rules.isOnePerEvent ? this.#takeOnePerEvent() : this.#waiting.splice(0, MAX_BATCH_SIZE),
-      );
+      void this.#run(this.#rules.isOnePerEvent ? this.#takeOnePerEvent() : this.#waiting.splice(0, MAX_BATCH_SIZE));
       this.#schedule();
     });
   }

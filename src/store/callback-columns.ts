@@ -37,9 +37,7 @@ export function callbackValues(entry: CallbackLogEntry, withRecord: 0 | 1): (str
 export const REFUSED_COLUMNS = ["diagnosis", "refused_bytes", "left_out"] as const;
 
 /** The values of `REFUSED_COLUMNS`; undefined for a row of an event. */
-export function refusedValues(
-  entry: CallbackLogEntry,
-): readonly [string | null, number, string | null] | undefined {
+export function refusedValues(entry: CallbackLogEntry): readonly [string | null, number, string | null] | undefined {
   if (!isWithoutEvent(entry)) return undefined;
   const { diagnosis, leftOut } = entry;
   return [

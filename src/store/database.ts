@@ -42,10 +42,7 @@ export abstract class Area {
   }
 
   /** Runs a statement in a transaction of its own. */
-  protected write<Row = never>(
-    text: TemplateStringsArray,
-    ...values: unknown[]
-  ): Promise<ExecuteResult<Row>> {
+  protected write<Row = never>(text: TemplateStringsArray, ...values: unknown[]): Promise<ExecuteResult<Row>> {
     return run(this.database.write, sql(text, ...values));
   }
 
@@ -78,18 +75,12 @@ export abstract class Area {
 }
 
 /** Runs a statement that changes nothing. */
-export async function select<Row>(
-  { read }: Database,
-  statement: RawBuilder<unknown>,
-): Promise<readonly Row[]> {
+export async function select<Row>({ read }: Database, statement: RawBuilder<unknown>): Promise<readonly Row[]> {
   return (await run<Row>(read, statement)).rows;
 }
 
 /** Runs a statement, such as one inside `transact`. */
-export async function run<Row = never>(
-  query: Query,
-  statement: RawBuilder<unknown>,
-): Promise<ExecuteResult<Row>> {
+export async function run<Row = never>(query: Query, statement: RawBuilder<unknown>): Promise<ExecuteResult<Row>> {
   const { rows, numAffectedRows = 0n } = await statement.execute(query);
   return { rows: rows.map((row) => inCamelCase(row as object) as Row), changes: Number(numAffectedRows) };
 }

@@ -44,11 +44,7 @@ const transactionOfError = new WeakMap<object, HandlerTransaction>();
  * Runs a call of the handler at once, and settles after the microtasks that are due. So a handler that does not await it
  * returns before its end, on a synchronous driver too.
  */
-export function trackCall<T>(
-  transaction: HandlerTransaction,
-  what: string,
-  run: () => T | Promise<T>,
-): Promise<T> {
+export function trackCall<T>(transaction: HandlerTransaction, what: string, run: () => T | Promise<T>): Promise<T> {
   return new Promise<T>((resolve) => {
     assertOpen(transaction, what);
     const call: PendingCall = {
@@ -111,8 +107,7 @@ function afterMicrotasks(run: () => void): void {
  * @returns whether it was a statement's, whose event fails where it is not committed yet
  */
 export function noteUnhandledRejection(reason: unknown): boolean {
-  const transaction =
-    typeof reason === "object" && reason !== null ? transactionOfError.get(reason) : undefined;
+  const transaction = typeof reason === "object" && reason !== null ? transactionOfError.get(reason) : undefined;
   if (transaction === undefined) return false;
   transaction.unawaitedFailure ??= transaction.failedCalls?.get(reason);
   return true;
@@ -241,7 +236,6 @@ export function assertOpen(transaction: HandlerTransaction, what?: string): void
 
 /** The text of a statement, as drivers take it: by itself or in an object. */
 function textOf(statement: unknown): string | undefined {
-  const text =
-    typeof statement === "object" && statement !== null ? Reflect.get(statement, "text") : statement;
+  const text = typeof statement === "object" && statement !== null ? Reflect.get(statement, "text") : statement;
   return typeof text === "string" ? text : undefined;
 }

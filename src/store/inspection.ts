@@ -72,10 +72,7 @@ export function readingDatabase(dialect: Dialect, execute: Execute): Database {
  * Reads this service's tables, which exist.
  * @throws MaintenanceError for a database that this version cannot read
  */
-export async function inspectTables(
-  database: Database,
-  { handlers = [] }: InspectOptions,
-): Promise<ServiceInspection> {
+export async function inspectTables(database: Database, { handlers = [] }: InspectOptions): Promise<ServiceInspection> {
   const schema = await currentSchema(database);
   const settings = await readSettings(database.read);
   const applied = await select<{ name: string }>(database, sql`SELECT name FROM oncehook_handler_migrations`);

@@ -31,9 +31,7 @@ export interface PendingEvent {
  */
 export function duplicateOf(record: StoredRecord | undefined, { eventId }: EventKey): OnceResult {
   if (record?.status === "completed") return { kind: "duplicate", record };
-  throw new Error(
-    `the record of event "${eventId}" is not completed: a handler committed the transaction itself`,
-  );
+  throw new Error(`the record of event "${eventId}" is not completed: a handler committed the transaction itself`);
 }
 
 /** The scope of a handler: its transaction, and its notifications. */

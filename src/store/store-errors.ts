@@ -49,10 +49,7 @@ export class OrderKeyLocked extends EventLocked {
 export const LOCK_NOT_AVAILABLE = "55P03";
 
 /** Runs a statement that locks rows before the handler. @param locked the error where another transaction holds them */
-export async function beforeHandler<T>(
-  work: () => Promise<T>,
-  locked: (cause: unknown) => EventLocked,
-): Promise<T> {
+export async function beforeHandler<T>(work: () => Promise<T>, locked: (cause: unknown) => EventLocked): Promise<T> {
   try {
     return await work();
   } catch (cause) {

@@ -1,13 +1,7 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import { bindQuery, type SqlDialect } from "./bind-query.ts";
 import { assertOpen, type HandlerTransaction, trackCall } from "./handler-transaction.ts";
-import type {
-  Dialect,
-  ExecuteResult,
-  Transaction,
-  TransactionObserver,
-  UntypedQuery,
-} from "./transaction.ts";
+import type { Dialect, ExecuteResult, Transaction, TransactionObserver, UntypedQuery } from "./transaction.ts";
 
 type CompiledStatement = Pick<CompiledQuery, "sql" | "parameters">;
 
@@ -66,19 +60,12 @@ class TransactionHandle {
       return this.#driver.execute(statement);
     };
     const { sql } = statement;
-    return trackCall(
-      this.#transaction,
-      String(sql),
-      observer === undefined ? run : () => observed(observer, sql, run),
-    );
+    return trackCall(this.#transaction, String(sql), observer === undefined ? run : () => observed(observer, sql, run));
   }
 }
 
 /** The open transaction for a handler; its connection is of the driver that its dialect has. */
-export function createTransactionHandle(
-  transaction: HandlerTransaction,
-  driver: TransactionDriver,
-): Transaction {
+export function createTransactionHandle(transaction: HandlerTransaction, driver: TransactionDriver): Transaction {
   return new TransactionHandle(transaction, driver) as unknown as Transaction;
 }
 

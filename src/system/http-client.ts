@@ -79,8 +79,7 @@ export async function boundedFetch(url: string, init: object = {}): Promise<Resp
   const { status, headers } = response;
   if (response.body === null || WITHOUT_BODY.has(status)) return response;
   const read = await readBeyond(response.body, MAX_BYTES);
-  if (read.length > MAX_BYTES)
-    throw new Error(`${new URL(url).origin} answers with more than ${MAX_BYTES} bytes`);
+  if (read.length > MAX_BYTES) throw new Error(`${new URL(url).origin} answers with more than ${MAX_BYTES} bytes`);
   // The body is decoded already, so it is neither compressed nor of the length that was announced.
   const decoded = new Headers(headers);
   decoded.delete("content-encoding");

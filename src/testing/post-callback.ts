@@ -16,11 +16,7 @@ export interface CallbackRequest {
 }
 
 /** Posts a callback as a platform does, its bytes signed with the secret (SPEC 4.1). */
-export async function postCallback(
-  url: string,
-  secret: string,
-  { body, type, headers = {} }: CallbackRequest,
-) {
+export async function postCallback(url: string, secret: string, { body, type, headers = {} }: CallbackRequest) {
   const sent = new Headers({ "content-type": "application/json", "x-signature": signHmac(secret, body) });
   if (type !== undefined) sent.set("x-event-type", type);
   for (const [name, value] of Object.entries(headers)) sent.set(name, value);

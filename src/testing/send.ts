@@ -73,11 +73,7 @@ export function createSend(sender: Sender) {
   const { url, signingSecret, clock } = sender;
   const seconds = () => Math.floor(clock.now().getTime() / 1000);
 
-  async function sendEvent(
-    secret: string,
-    given: TestEvent,
-    sending: SendOptions = {},
-  ): Promise<SentResponse> {
+  async function sendEvent(secret: string, given: TestEvent, sending: SendOptions = {}): Promise<SentResponse> {
     const event = { event_id: `evt_${randomUUID()}`, timestamp: seconds(), data: {}, ...given };
     const { raw = JSON.stringify(event) } = sending;
     const headers = { "x-timestamp": String(event.timestamp), ...headersOf(sending) };
@@ -86,11 +82,7 @@ export function createSend(sender: Sender) {
     return { ...answer, event, failure: reportFailure(sender, event.event_type, answer) };
   }
 
-  async function sendCallback(
-    given: TestCallback,
-    sending: SendOptions = {},
-    isForged = false,
-  ): Promise<SentCallback> {
+  async function sendCallback(given: TestCallback, sending: SendOptions = {}, isForged = false): Promise<SentCallback> {
     const id = `evt_${randomUUID().replaceAll("-", "")}`;
     const event = { id, timestamp: seconds(), data: {}, ...given };
     const source = sourceNamed(sender.sources, event.source);
@@ -123,8 +115,7 @@ function headersOf({ version, headers }: SendOptions): Record<string, string> {
 function sourceNamed(sources: readonly ConfiguredSource[], name: string): ConfiguredSource {
   const source = sources.find((one) => one.name === name);
   if (source !== undefined) return source;
-  const known =
-    sources.length === 0 ? "none is given in `sources`" : sources.map((one) => one.name).join(", ");
+  const known = sources.length === 0 ? "none is given in `sources`" : sources.map((one) => one.name).join(", ");
   throw new TypeError(`send: there is no source ${JSON.stringify(name)}: ${known}`);
 }
 

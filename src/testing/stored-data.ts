@@ -29,8 +29,7 @@ export function readStoredData(receiver: InspectableReceiver["receiver"]): Store
     records: async () => (await allPages((page) => store.records.list(page, {}))).map(presentRecord),
     failures: async () =>
       (await allPages((page) => store.failures.list(page, {}))).map((row) => presentFailure(row, receiver)),
-    notifications: async () =>
-      (await allPages((page) => store.notifications.list(page, {}))).map(presentNotification),
+    notifications: async () => (await allPages((page) => store.notifications.list(page, {}))).map(presentNotification),
     read: (use) => readRolledBack(store, use),
   };
 }

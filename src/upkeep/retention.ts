@@ -75,8 +75,7 @@ export function startRetentionJob(
     const refused = { refusedRowsKept: MAX_REFUSED_ROWS, refusedBytes };
     const limits = { callbacks: daysAgo(logDays), ...records, ...refused, untimedSources, now };
     const swept = await store.retention.sweep(limits, isStopping);
-    if (swept.callbacks + swept.records + swept.stale > 0)
-      log.info({ ...swept }, "the retention job deleted rows");
+    if (swept.callbacks + swept.records + swept.stale > 0) log.info({ ...swept }, "the retention job deleted rows");
     if (isStopping()) return;
     // Captured requests are deleted once CAPTURE is off.
     await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());

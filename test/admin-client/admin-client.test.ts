@@ -105,9 +105,7 @@ describeFullOnPostgres("the admin client on %s", (dialect) => {
           expect((await client.failures.list()).items).toEqual([]);
           const { items } = await client.audit.list({ action: "failure.discard" });
           expect(items).toMatchObject([{ target: `platform/${event_id}`, outcome: "done" }]);
-          await expect(client.users.revokeTokens(event_id)).rejects.toThrow(
-            "there are no tokens of this user",
-          );
+          await expect(client.users.revokeTokens(event_id)).rejects.toThrow("there are no tokens of this user");
         },
         { handlers },
       ),

@@ -39,9 +39,7 @@ function cellsOf(csv: string): string[][] {
   return csv
     .trimEnd()
     .split("\r\n")
-    .map((line) =>
-      [...line.matchAll(/"((?:[^"]|"")*)"/g)].map(([, cell = ""]) => cell.replaceAll('""', '"')),
-    );
+    .map((line) => [...line.matchAll(/"((?:[^"]|"")*)"/g)].map(([, cell = ""]) => cell.replaceAll('""', '"')));
 }
 
 describeFullOnPostgres("an export of the callback log on %s", (dialect) => {

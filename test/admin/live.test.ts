@@ -9,13 +9,7 @@ import { createAdminClient } from "../../src/admin-client/index.ts";
 import { systemClock } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import {
-  describeFullOnPostgres,
-  fullOnPostgres,
-  type Target,
-  withDatabase,
-  withStore,
-} from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { readEvents, withListening } from "../support/event-stream.ts";
 import { execute } from "../support/execute.ts";
 import { logRow } from "../support/log-row.ts";
@@ -83,28 +77,23 @@ describeFullOnPostgres("a live stream on %s", (dialect) => {
       });
     }));
 
-  it(
-    "a live stream sends each callback once when two processes respond at the same time",
-    { timeout: 90_000 },
-    () =>
-      withDatabase(dialect, async (target) => {
-        const receivers = [await startReceiver(target), await startReceiver(target)] as const;
-        const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
-        try {
-          await withListening(receivers[0].adminOrigin, {}, async (listening) => {
-            const sent = ids.map((id, index) =>
-              receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })),
-            );
-            expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
-            await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
-            await receivers[0].send(payment({ event_id: "last" }));
-            await until(() => listening.eventIds().includes("last"), LIMIT_MS);
-            expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
-          });
-        } finally {
-          for (const receiver of receivers) await receiver.stop();
-        }
-      }),
+  it("a live stream sends each callback once when two processes respond at the same time", { timeout: 90_000 }, () =>
+    withDatabase(dialect, async (target) => {
+      const receivers = [await startReceiver(target), await startReceiver(target)] as const;
+      const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
+      try {
+        await withListening(receivers[0].adminOrigin, {}, async (listening) => {
+          const sent = ids.map((id, index) => receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })));
+          expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
+          await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
+          await receivers[0].send(payment({ event_id: "last" }));
+          await until(() => listening.eventIds().includes("last"), LIMIT_MS);
+          expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
+        });
+      } finally {
+        for (const receiver of receivers) await receiver.stop();
+      }
+    }),
   );
 
   it("a reconnecting client gets the missed callbacks, each once", () =>
@@ -144,11 +133,8 @@ describeFullOnPostgres("a live stream on %s", (dialect) => {
       });
       expect(callbacksOf(fresh)).toEqual(["fresh"]);
       const [oldest] = await everyId(receiver, ids.length + 1);
-      const messages = await readEvents(
-        receiver,
-        "",
-        { "last-event-id": String(Number(oldest) - 1) },
-        (sofar) => sofar.some((one) => one.event === "tally"),
+      const messages = await readEvents(receiver, "", { "last-event-id": String(Number(oldest) - 1) }, (sofar) =>
+        sofar.some((one) => one.event === "tally"),
       );
       expect(callbacksOf(messages)).toEqual(ids.slice(0, 1_000));
       const gap = messages.find((one) => one.event === "gap")?.data;
@@ -238,12 +224,7 @@ describe("a live stream on PostgreSQL, where a row may become visible after one 
         expect(callbacksOf(missed)).toEqual(["late-1"]);
         const later = missed.find((one) => one.event === "callback")?.id ?? "";
         expect(later).toMatch(/^\d+-\d+$/);
-        const waiting = readEvents(
-          receiver,
-          "",
-          { "last-event-id": later },
-          (sofar) => callbacksOf(sofar).length > 0,
-        );
+        const waiting = readEvents(receiver, "", { "last-event-id": later }, (sofar) => callbacksOf(sofar).length > 0);
         await second?.query("COMMIT");
         expect(callbacksOf(await waiting)).toEqual(["late-2"]);
       });

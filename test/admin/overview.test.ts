@@ -49,9 +49,7 @@ describeFullOnPostgres("the overview on %s", (dialect) => {
           ["2026-03-04T12:34:00.000Z", { success: 1, already_processed: 1 }],
           ["2026-03-04T12:37:00.000Z", { signature_mismatch: 1 }],
         ]);
-        expect(
-          filled.every((one) => Number(one.p50_ms) > 0 && Number(one.p99_ms) >= Number(one.p50_ms)),
-        ).toBe(true);
+        expect(filled.every((one) => Number(one.p50_ms) > 0 && Number(one.p99_ms) >= Number(one.p50_ms))).toBe(true);
         expect(hour.buckets[0]).toEqual({ at: hour.from, outcomes: {}, p50_ms: null, p99_ms: null });
         const outcomes = { success: 1, already_processed: 1, signature_mismatch: 1 };
         for (const span of ["hour", "day", "month"] as const) {
@@ -83,8 +81,7 @@ describeFullOnPostgres("the overview on %s", (dialect) => {
 
   it("the overview adds counts later that the database did not take", () =>
     withReceiver(dialect, async (receiver) => {
-      const rename = (from: string, to: string) =>
-        execute(receiver.target, `ALTER TABLE ${from} RENAME TO ${to}`);
+      const rename = (from: string, to: string) => execute(receiver.target, `ALTER TABLE ${from} RENAME TO ${to}`);
       await rename("oncehook_rollups", "away");
       for (const _ of [1, 2]) {
         await receiver.send(payment());

@@ -123,13 +123,10 @@ describe("the time line of an event", () => {
     ["signature_mismatch", 401, "delivery"],
     ["event_in_progress", 503, "delivery"],
     ["overloaded", 503, "delivery"],
-  ] as const)(
-    "the time line reads a callback that ended as %s, %i, for an %s",
-    (outcome, responseStatus, kind) => {
-      const known = { ...NOTHING, callbacks: [callback(7, 1, { outcome, responseStatus })] };
-      const { entries, next } = timelineAfter(TIMELINE_START, known, 10);
-      expect(entries).toMatchObject([{ kind, callback_id: 7, outcome, response_status: responseStatus }]);
-      expect(next).toBeNull();
-    },
-  );
+  ] as const)("the time line reads a callback that ended as %s, %i, for an %s", (outcome, responseStatus, kind) => {
+    const known = { ...NOTHING, callbacks: [callback(7, 1, { outcome, responseStatus })] };
+    const { entries, next } = timelineAfter(TIMELINE_START, known, 10);
+    expect(entries).toMatchObject([{ kind, callback_id: 7, outcome, response_status: responseStatus }]);
+    expect(next).toBeNull();
+  });
 });

@@ -12,9 +12,7 @@ const KEYS = [
 
 /** The anchors of the headings in docs/monitoring.md. */
 const docs = readFileSync("docs/monitoring.md", "utf8");
-const anchors = [...docs.matchAll(/^#### (.+)$/gm)].map(([, title = ""]) =>
-  title.toLowerCase().replace(/[^\w-]/g, ""),
-);
+const anchors = [...docs.matchAll(/^#### (.+)$/gm)].map(([, title = ""]) => title.toLowerCase().replace(/[^\w-]/g, ""));
 
 describe.each(KEYS)("the message of an alert: $kind", (key) => {
   it("the message names its source, its remedy and its section of docs/monitoring.md", () => {

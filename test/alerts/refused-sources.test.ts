@@ -28,53 +28,49 @@ const NOT_DEAD: readonly (readonly [string, History])[] = [
   ["one in nine was refused before", [{ authentic: 900, refused: 101 }, DEAD[1]]],
 ];
 
-it.each(DIALECTS)(
-  "a source of which all callbacks are refused for an hour is named within a minute: %s",
-  (dialect) =>
-    withDatabase(dialect, async (target) => {
-      const config = testConfig(target);
-      const stamp = { environment: config.environment, keys: keyStamp(config) };
-      const { store } = await openTarget(target, { stamp });
-      const now = new Date();
-      const add = async (source: string, [before, last]: History) => {
-        const at = (minutes: number) => new Date(now.getTime() - minutes * MINUTE);
-        const count = (outcome: string, number: number) => ({ source, outcome, bucket: 0, count: number });
-        const counts = ({ authentic, refused }: Counts) =>
-          [count("success", authentic), count("signature_mismatch", refused)].filter((one) => one.count > 0);
-        await store.rollups.add(at(120), counts(before));
-        await store.rollups.add(at(55), counts(last));
-      };
-      await add("github", DEAD);
-      for (const [index, [, history]] of NOT_DEAD.entries()) await add(`s${index}`, history);
-      const since = new Date(Math.floor((now.getTime() - 55 * MINUTE) / MINUTE) * MINUTE)
-        .toISOString()
-        .slice(11, 16);
-      const message =
-        `github: 0 of 137 callbacks authentic since ${since} UTC, in the day before that 5702 of 5702: ` +
-        "compare its secret with the platform's";
-      expect(await store.alerts.refusedSources(now)).toEqual([{ source: "github", message }]);
+it.each(DIALECTS)("a source of which all callbacks are refused for an hour is named within a minute: %s", (dialect) =>
+  withDatabase(dialect, async (target) => {
+    const config = testConfig(target);
+    const stamp = { environment: config.environment, keys: keyStamp(config) };
+    const { store } = await openTarget(target, { stamp });
+    const now = new Date();
+    const add = async (source: string, [before, last]: History) => {
+      const at = (minutes: number) => new Date(now.getTime() - minutes * MINUTE);
+      const count = (outcome: string, number: number) => ({ source, outcome, bucket: 0, count: number });
+      const counts = ({ authentic, refused }: Counts) =>
+        [count("success", authentic), count("signature_mismatch", refused)].filter((one) => one.count > 0);
+      await store.rollups.add(at(120), counts(before));
+      await store.rollups.add(at(55), counts(last));
+    };
+    await add("github", DEAD);
+    for (const [index, [, history]] of NOT_DEAD.entries()) await add(`s${index}`, history);
+    const since = new Date(Math.floor((now.getTime() - 55 * MINUTE) / MINUTE) * MINUTE).toISOString().slice(11, 16);
+    const message =
+      `github: 0 of 137 callbacks authentic since ${since} UTC, in the day before that 5702 of 5702: ` +
+      "compare its secret with the platform's";
+    expect(await store.alerts.refusedSources(now)).toEqual([{ source: "github", message }]);
 
-      const deps = { store: store.alerts, kinds: new Set(["signatures"] as const), isSameQuarter: true };
-      const rest = {
-        acceptedLimitMs: 1,
-        silenceFloor: 1,
-        isHandled: () => true,
-        clock: { now: () => now },
-        log: recordedLog(),
-      };
-      await evaluateAlerts({ ...deps, ...rest }, "signatures", now, now);
-      await evaluateAlerts({ ...deps, ...rest }, "signatures", now, now);
-      expect(
-        (await store.alerts.list()).map(({ source, number, isOpen }) => [source, number, isOpen]),
-      ).toEqual([["github", 1, true]]);
-      await store.close();
-      const receiver = await startReceiver(target, { clock: { now: () => now } });
-      const overview = await receiver.admin("/api/v1/overview");
-      expect(JSON.stringify(overview)).toContain(message);
-      await receiver.stop();
-      const findings = await checkDatabase(testConfig(target), [], now);
-      expect(findings.filter(({ check }) => check === "refused")).toEqual([
-        { level: "warning", check: "refused", message },
-      ]);
-    }),
+    const deps = { store: store.alerts, kinds: new Set(["signatures"] as const), isSameQuarter: true };
+    const rest = {
+      acceptedLimitMs: 1,
+      silenceFloor: 1,
+      isHandled: () => true,
+      clock: { now: () => now },
+      log: recordedLog(),
+    };
+    await evaluateAlerts({ ...deps, ...rest }, "signatures", now, now);
+    await evaluateAlerts({ ...deps, ...rest }, "signatures", now, now);
+    expect((await store.alerts.list()).map(({ source, number, isOpen }) => [source, number, isOpen])).toEqual([
+      ["github", 1, true],
+    ]);
+    await store.close();
+    const receiver = await startReceiver(target, { clock: { now: () => now } });
+    const overview = await receiver.admin("/api/v1/overview");
+    expect(JSON.stringify(overview)).toContain(message);
+    await receiver.stop();
+    const findings = await checkDatabase(testConfig(target), [], now);
+    expect(findings.filter(({ check }) => check === "refused")).toEqual([
+      { level: "warning", check: "refused", message },
+    ]);
+  }),
 );

@@ -70,8 +70,7 @@ describe("the alert on failing signatures", () => {
 
   it("the alert starts within a day where two callbacks arrive in an hour", () => {
     const from = at(2, 1, 10);
-    const source: Source = (quarter) =>
-      quarter % 2 !== 0 ? {} : quarter < from ? { authentic: 1 } : { wrong: 1 };
+    const source: Source = (quarter) => (quarter % 2 !== 0 ? {} : quarter < from ? { authentic: 1 } : { wrong: 1 });
     const [started] = changesOf(source, at(2, 0, 0), at(3, 0, 0)).started;
     expect(started).toBeGreaterThan(from + DAY / 2);
     expect(started).toBeLessThan(from + DAY);
@@ -79,9 +78,7 @@ describe("the alert on failing signatures", () => {
 
   it("the alert compares with a day earlier in the first eight days, and starts nothing on the first day", () => {
     const from = at(0, 3, 10);
-    expect(changesOf(failing(10, from, at(1, 0, 0)), at(0, 0, 0), at(0, 4, 0)).started).toEqual([
-      from + HOUR - 1,
-    ]);
+    expect(changesOf(failing(10, from, at(1, 0, 0)), at(0, 0, 0), at(0, 4, 0)).started).toEqual([from + HOUR - 1]);
     const onFirstDay = failing(10, at(0, 0, 10), at(1, 0, 0));
     expect(changesOf(onFirstDay, at(0, 0, 0), at(0, 1, 0)).started).toEqual([]);
   });

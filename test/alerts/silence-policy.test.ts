@@ -26,18 +26,12 @@ function daysOf(times: readonly number[]): ArrivalDay[] {
 }
 
 /** A callback every `every` milliseconds between two hours of each day from Monday to `lastDay` (0 to 6), for some weeks. */
-function regular(
-  every: number,
-  weeks: number,
-  [opens, closes]: readonly [number, number],
-  lastDay = 6,
-): number[] {
+function regular(every: number, weeks: number, [opens, closes]: readonly [number, number], lastDay = 6): number[] {
   const times: number[] = [];
   for (let day = 0; day < weeks * 7; day += 1) {
     const midnight = MONDAY + day * DAY;
     if (day % 7 > lastDay) continue;
-    for (let time = midnight + opens * HOUR; time <= midnight + closes * HOUR; time += every)
-      times.push(time);
+    for (let time = midnight + opens * HOUR; time <= midnight + closes * HOUR; time += every) times.push(time);
   }
   return times;
 }
@@ -81,9 +75,7 @@ describe("the alert on silence", () => {
   });
 
   it("the alert forgets a gap after seven days", () => {
-    const outage = regular(60_000, 4, [0, 24]).filter(
-      (time) => time < MONDAY + 8 * DAY || time >= MONDAY + 10 * DAY,
-    );
+    const outage = regular(60_000, 4, [0, 24]).filter((time) => time < MONDAY + 8 * DAY || time >= MONDAY + 10 * DAY);
     const until = (day: number) => limitOf(outage.filter((time) => time < MONDAY + day * DAY))?.limitMs;
     expect(until(17)).toBe(4 * (2 * DAY + 60_000));
     expect(until(18)).toBe(HOUR);

@@ -69,9 +69,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function emptyTables(database: DatabaseSync): string[] {
-  const tables = database.prepare(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'oncehook_%'",
-  );
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'oncehook_%'");
   return tables
     .all()
     .map(({ name }) => String(name))
@@ -92,10 +90,7 @@ function fill(database: DatabaseSync, table: string): void {
   database.prepare(`INSERT INTO ${table} VALUES (${marks})`).run(...(values as string[]));
 }
 
-const copyTo = (
-  target: Target,
-  over: Partial<Parameters<typeof copyDatabase>[0]> = {},
-): Promise<CopyReport> =>
+const copyTo = (target: Target, over: Partial<Parameters<typeof copyDatabase>[0]> = {}): Promise<CopyReport> =>
   copyDatabase({
     from: file(),
     config: testConfig(target),
@@ -133,9 +128,7 @@ describe("oncehook copy", () => {
           onProgress(table, copied) {
             seen.push(`${table} ${copied}`);
             // Another process, a receiver that starts, finds the source locked.
-            expect(() => new DatabaseSync(file()).prepare("SELECT 1 FROM oncehook_records").get()).toThrow(
-              "locked",
-            );
+            expect(() => new DatabaseSync(file()).prepare("SELECT 1 FROM oncehook_records").get()).toThrow("locked");
           },
         });
         expect(report.continued).toBe(true);
@@ -146,9 +139,7 @@ describe("oncehook copy", () => {
         });
         expect(again).toMatchObject({ wasComplete: true, continued: false, tables: report.tables });
         await expectReceiverContinues(target);
-        await expect(copyTo(target)).rejects.toThrow(
-          /has rows of its own.+a receiver has served there since/,
-        );
+        await expect(copyTo(target)).rejects.toThrow(/has rows of its own.+a receiver has served there since/);
       }),
   );
 
@@ -227,9 +218,7 @@ describe("oncehook copy", () => {
     withDatabase("postgres", async (target) => {
       const change = "CREATE TABLE recipes (id integer PRIMARY KEY); INSERT INTO recipes VALUES (1)";
       await inChanged(change, async (from) => {
-        await expect(copyTo(target, { from })).rejects.toThrow(
-          /would stay behind: "recipes" \(1 rows\).+--skip/,
-        );
+        await expect(copyTo(target, { from })).rejects.toThrow(/would stay behind: "recipes" \(1 rows\).+--skip/);
         await expect(copyTo(target, { from, skip: ["oncehook_records"] })).rejects.toThrow(
           '--skip: got "oncehook_records", expected a table of your own',
         );
@@ -243,9 +232,7 @@ describe("oncehook copy", () => {
         expect(done.stdout).toMatch(/^oncehook_records +3$/m);
         expect(done.stdout).toContain("every row was read back and compared.\nNOT copied: ");
         expect(done.stdout).toContain('"recipes" (1 rows)');
-        expect(done.stdout).toMatch(
-          /environment test, 3 events, the newest of .+\n[\s\S]*Next: set DATABASE_URL/,
-        );
+        expect(done.stdout).toMatch(/environment test, 3 events, the newest of .+\n[\s\S]*Next: set DATABASE_URL/);
         // The rows that the fixture made up break some invariants, and are copied as they are.
         expect(done.stdout).toMatch(/^FAILURE /m);
         expect(done.code).toBe(1);
@@ -336,10 +323,7 @@ async function expectReceiverContinues(target: Target): Promise<void> {
     expect((await receiver.send(payment({ event_id: "evt-new" }))).body).toMatchObject({ status: "success" });
     const replayed = await receiver.admin("/api/v1/failures/platform/evt-4/replay", { method: "POST" });
     expect(replayed.body).toMatchObject({ outcome: "success" });
-    const [fresh] = await rowsOf(
-      target,
-      "SELECT id, callback_id FROM oncehook_records WHERE event_id = 'evt-new'",
-    );
+    const [fresh] = await rowsOf(target, "SELECT id, callback_id FROM oncehook_records WHERE event_id = 'evt-new'");
     expect(Number(fresh?.id)).toBeGreaterThan(3);
     // Beyond the highest id that a record names, though its log row is gone.
     expect(Number(fresh?.callback_id)).toBeGreaterThan(4_000);

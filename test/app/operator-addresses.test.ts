@@ -4,12 +4,7 @@ import { createEncryptor } from "../../src/system/encryption.ts";
 import { systemClock } from "../../src/system/index.ts";
 import { testConfig } from "../support/receiver.ts";
 
-const OPERATORS = [
-  "ada@Example.com",
-  "kim@bank.example",
-  "ben@b\u00fccher.example",
-  "g\u00fcnter@example.com",
-];
+const OPERATORS = ["ada@Example.com", "kim@bank.example", "ben@b\u00fccher.example", "g\u00fcnter@example.com"];
 
 const provider = adminAccess(
   testConfig(

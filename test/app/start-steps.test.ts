@@ -73,17 +73,13 @@ describe("the steps of a start", () => {
 
   it("a start whose admin port is in use closes what it has assembled", () =>
     withDatabase("sqlite", async (target) => {
-      await withUsedPort(async (port) =>
-        expect(await failedStart(target, { ADMIN_PORT: port })).toEqual(ADMIN),
-      );
+      await withUsedPort(async (port) => expect(await failedStart(target, { ADMIN_PORT: port })).toEqual(ADMIN));
       await startReceiver(target).then((receiver) => receiver.stop());
     }));
 
   it("a start whose public port is in use closes the admin listener too", () =>
     withDatabase("sqlite", async (target) => {
-      await withUsedPort(async (port) =>
-        expect(await failedStart(target, { PORT: port })).toEqual(LISTENING),
-      );
+      await withUsedPort(async (port) => expect(await failedStart(target, { PORT: port })).toEqual(LISTENING));
       await startReceiver(target).then((receiver) => receiver.stop());
     }));
 

@@ -35,9 +35,7 @@ describe("a database that every user of the machine may write", () => {
       const config = testConfig(targetIn(data));
       expect(writableByOthersWarnings(config)).toEqual([]);
       await chmod(join(root, name), mode);
-      expect(writableByOthersWarnings(config)).toEqual([
-        expect.stringContaining(`Run: chmod o-w ${join(root, name)}`),
-      ]);
+      expect(writableByOthersWarnings(config)).toEqual([expect.stringContaining(`Run: chmod o-w ${join(root, name)}`)]);
     }),
   );
 
@@ -53,9 +51,7 @@ describe("a database that every user of the machine may write", () => {
       const config = testConfig(targetIn(root));
       expect(writableByOthersWarnings(config)).toEqual([]);
       await chmod(join(root, name), 0o777);
-      expect(writableByOthersWarnings(config)).toEqual([
-        expect.stringContaining(`Run: chmod o-w ${join(root, name)}`),
-      ]);
+      expect(writableByOthersWarnings(config)).toEqual([expect.stringContaining(`Run: chmod o-w ${join(root, name)}`)]);
     }),
   );
 
@@ -86,10 +82,7 @@ describe("a database that every user of the machine may write", () => {
       const receiver = await startReceiver(targetIn(folder), { env });
       await receiver.stop();
       const warned = receiver.lines.filter(({ level }) => level === 40).map(({ msg }) => String(msg));
-      for (const says of [
-        "DATABASE_URL: every user of this machine can write",
-        "SIGNING_SECRET: got a placeholder",
-      ]) {
+      for (const says of ["DATABASE_URL: every user of this machine can write", "SIGNING_SECRET: got a placeholder"]) {
         expect(warned).toContainEqual(expect.stringContaining(says));
         const findings = await runDoctor(testConfig(targetIn(folder), env), [], []);
         expect(findings).toContainEqual(

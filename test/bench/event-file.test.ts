@@ -26,9 +26,7 @@ function read(traffic: Traffic, count: number, event = signedEvent()) {
   const [filling = "", ...lines] = readFileSync(file, "utf8").split("\n");
   expect(lines.pop()).toBe("");
   return lines.map((line) => {
-    const body = line
-      .slice(SIGNATURE_LENGTH)
-      .replace(filling === "" ? "\u0000" : FILLING_MARK, () => filling);
+    const body = line.slice(SIGNATURE_LENGTH).replace(filling === "" ? "\u0000" : FILLING_MARK, () => filling);
     return {
       signature: line.slice(0, SIGNATURE_LENGTH),
       body,
@@ -77,8 +75,6 @@ describe("the benchmark's file of events", () => {
 
   it("large bodies are signed with their filling, as they are sent", () => {
     const events = read("large", 10);
-    expect(events.every(({ isRight, body }) => isRight && body.length > 16_000 && body.length < 17_500)).toBe(
-      true,
-    );
+    expect(events.every(({ isRight, body }) => isRight && body.length > 16_000 && body.length < 17_500)).toBe(true);
   });
 });

@@ -58,11 +58,7 @@ describe("the benchmark's report", () => {
   });
 
   it("a goal divides medians of one case, and has no value where one was not measured", () => {
-    const summaries = summarise([
-      round("oncehook-sqlite", 40),
-      round("oncehook-sqlite", 60),
-      round("bare", 100),
-    ]);
+    const summaries = summarise([round("oncehook-sqlite", 40), round("oncehook-sqlite", 60), round("bare", 100)]);
     const own = ["fresh", "oncehook-sqlite", "rate"] as const;
     const judged = judgeGoals(summaries, [
       { title: "reached", of: own, against: ["fresh", "bare", "rate"], least: 0.5 },

@@ -44,8 +44,7 @@ it(
           expect.objectContaining({ actor: "ada@example.com", role: "operator" }),
         ]);
         expect(await page.evaluate("document.cookie")).toBe("");
-        const discard =
-          "fetch('/api/v1/failures/platform/none', { method: 'DELETE' }).then(({ status }) => status)";
+        const discard = "fetch('/api/v1/failures/platform/none', { method: 'DELETE' }).then(({ status }) => status)";
         expect(await page.evaluate(discard)).toBe(404);
       }),
     ),

@@ -34,10 +34,7 @@ const source = (file: string) => pathToFileURL(join(process.cwd(), file)).href;
 /** Whose runs have had an effect, in the order of their ids. */
 const ranFor = async (target: Target, keySource = "shop") =>
   (
-    await rowsOf(
-      target,
-      `SELECT event_id FROM oncehook_notifications WHERE source = '${keySource}' ORDER BY event_id`,
-    )
+    await rowsOf(target, `SELECT event_id FROM oncehook_notifications WHERE source = '${keySource}' ORDER BY event_id`)
   ).map(({ event_id }) => event_id);
 
 describeFullOnPostgres("a backfill on %s", (dialect) => {
@@ -58,8 +55,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
             }),
           );
           const redeliver = async () => {
-            for (const id of IDS)
-              expect((await deliverToShop(receiver, { id, time: 1_700_000_000 })).status).toBe(200);
+            for (const id of IDS) expect((await deliverToShop(receiver, { id, time: 1_700_000_000 })).status).toBe(200);
           };
           const [one, other] = await Promise.all([
             backfill(target, handlers),
@@ -82,8 +78,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
   it("verify holds and the log is found by event id, before and after a backfilled event has run", () =>
     withMigrated(dialect, async (target) => {
       await storeTen(target);
-      const broken = async () =>
-        (await checkTarget(target)).invariants.filter(({ violations }) => violations > 0);
+      const broken = async () => (await checkTarget(target)).invariants.filter(({ violations }) => violations > 0);
       const handlers = [handlerOf()];
       await backfill(target, handlers);
       expect(await broken()).toEqual([]);
@@ -91,9 +86,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
         // Its redelivery runs before its retry, and is a second success in the log.
         expect((await deliverToShop(receiver, { id: "evt_1" })).body.status).toBe("success");
         const outcomes = async (path: string) =>
-          ((await receiver.admin(path)).body as { items: { outcome: string }[] }).items.map(
-            ({ outcome }) => outcome,
-          );
+          ((await receiver.admin(path)).body as { items: { outcome: string }[] }).items.map(({ outcome }) => outcome);
         expect(await outcomes("/api/v1/callbacks?event_id=evt_0")).toEqual(["success"]);
         expect(await outcomes("/api/v1/callbacks?event_id=evt_1")).toEqual(["success", "success"]);
         const history = await receiver.admin("/api/v1/events/shop/evt_0");
@@ -114,9 +107,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
         await until(async () => (await ranFor(target)).length === 10);
       });
       const names = async () =>
-        (await checkTarget(target)).invariants
-          .filter(({ violations }) => violations > 0)
-          .map(({ name }) => name);
+        (await checkTarget(target)).invariants.filter(({ violations }) => violations > 0).map(({ name }) => name);
       expect(await names()).toEqual([]);
       // What came since then is held to it.
       await execute(target, "UPDATE oncehook_callbacks SET received_at = '2099-01-01T00:00:00.000Z'");
@@ -240,22 +231,16 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
     withDatabase(dialect, async (target) => {
       const schema = dialect === "postgres" ? { DATABASE_SCHEMA: "not_there" } : {};
       const config = testConfig(target, schema, { sources: { shop: shop() } });
-      const first =
-        /database is not there yet, and a dry run changes nothing; run `oncehook migrate`, or start/;
+      const first = /database is not there yet, and a dry run changes nothing; run `oncehook migrate`, or start/;
       const loaded = { config, handlers: [handlerOf()], migrations: [] };
       await expect(backfillOnce(loaded, { ...ALL, isDryRun: true })).rejects.toThrow(first);
       if (dialect === "sqlite") expect(existsSync(target.url.slice("sqlite:".length))).toBe(false);
-      else
-        expect(await rowsOf(target, "SELECT nspname FROM pg_namespace WHERE nspname = 'not_there'")).toEqual(
-          [],
-        );
+      else expect(await rowsOf(target, "SELECT nspname FROM pg_namespace WHERE nspname = 'not_there'")).toEqual([]);
       await makeOlder(target, 23);
       await expect(backfill(target, [handlerOf()], { isDryRun: true })).rejects.toThrow(
         "the database has schema 23, of an earlier version, and a dry run changes nothing; run `oncehook migrate`",
       );
-      expect(await rowsOf(target, "SELECT max(number) AS newest FROM oncehook_schema")).toEqual([
-        { newest: 23 },
-      ]);
+      expect(await rowsOf(target, "SELECT max(number) AS newest FROM oncehook_schema")).toEqual([{ newest: 23 }]);
       expect(await rowsOf(target, "SELECT * FROM oncehook_settings")).toEqual([]);
     }));
 
@@ -321,28 +306,25 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
       });
     }));
 
-  it(
-    "a backfill that is killed and started again has each event run once",
-    { tags: fullOnPostgres(dialect) },
-    () =>
-      withMigrated(dialect, async (target) => {
-        await storeTen(target);
-        const child = await runChild("test/support/backfill-child.ts", [target.dialect, target.url]);
-        expect([child.signal, child.stderr]).toEqual(["SIGKILL", ""]);
-        const handlers = [handlerOf()];
-        await withShop(target, { handlers }, async (receiver) => {
-          const taken = await receiver.count("oncehook_backfilled");
-          expect(taken).toBeGreaterThanOrEqual(3);
-          expect(taken).toBeLessThan(10);
-          expect(await backfill(target, handlers)).toMatchObject({
-            accepted: 10 - taken,
-            alreadyTaken: taken,
-          });
-          await until(async () => (await ranFor(target)).length >= 10);
-          await until(async () => (await receiver.count("oncehook_failures")) === 0);
-          expect(await ranFor(target)).toEqual(IDS);
+  it("a backfill that is killed and started again has each event run once", { tags: fullOnPostgres(dialect) }, () =>
+    withMigrated(dialect, async (target) => {
+      await storeTen(target);
+      const child = await runChild("test/support/backfill-child.ts", [target.dialect, target.url]);
+      expect([child.signal, child.stderr]).toEqual(["SIGKILL", ""]);
+      const handlers = [handlerOf()];
+      await withShop(target, { handlers }, async (receiver) => {
+        const taken = await receiver.count("oncehook_backfilled");
+        expect(taken).toBeGreaterThanOrEqual(3);
+        expect(taken).toBeLessThan(10);
+        expect(await backfill(target, handlers)).toMatchObject({
+          accepted: 10 - taken,
+          alreadyTaken: taken,
         });
-      }),
+        await until(async () => (await ranFor(target)).length >= 10);
+        await until(async () => (await receiver.count("oncehook_failures")) === 0);
+        expect(await ranFor(target)).toEqual(IDS);
+      });
+    }),
   );
 
   it("a backfill with a rate of 20 a second begins ten events in no less than 450 ms", () =>
@@ -403,12 +385,8 @@ export default defineConfig({
 `,
       );
       const run = (...args: string[]) => runCommandLine(["backfill", "stripe", ...args], env, folder);
-      expect((await run("--dry-run")).stdout).toContain(
-        "stripe: 10 events would be accepted; nothing was changed",
-      );
-      expect((await run("--dry-run")).stdout).toContain(
-        "Of the first 10 events, run and rolled back, 0 would fail.",
-      );
+      expect((await run("--dry-run")).stdout).toContain("stripe: 10 events would be accepted; nothing was changed");
+      expect((await run("--dry-run")).stdout).toContain("Of the first 10 events, run and rolled back, 0 would fail.");
       expect(await run("--rate", "1000/s")).toMatchObject({
         code: 0,
         stdout: expect.stringContaining("invoice.paid  10"),
@@ -416,9 +394,7 @@ export default defineConfig({
       await using receiver = await startTestReceiver({ databaseUrl, env: ofReceiver, handlers: [handler] });
       await receiver.clock.advance(0);
       const records = await receiver.records();
-      expect(records.map(({ event_id, result }) => [event_id, result])).toEqual(
-        IDS.map((id) => [id, { ran: true }]),
-      );
+      expect(records.map(({ event_id, result }) => [event_id, result])).toEqual(IDS.map((id) => [id, { ran: true }]));
       expect(await receiver.failures()).toEqual([]);
     }));
 

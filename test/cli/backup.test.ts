@@ -116,9 +116,7 @@ describe("on a file system without links", () => {
       await oncehook("migrate");
       expect((await withoutLinks(target, "backup", copy)).code).toBe(0);
       expect((await oncehook("verify", copy)).code).toBe(0);
-      expect((await withoutLinks(target, "backup", copy)).stderr).toContain(
-        "exists; name a file that does not",
-      );
+      expect((await withoutLinks(target, "backup", copy)).stderr).toContain("exists; name a file that does not");
       expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
     }));
 
@@ -129,10 +127,7 @@ describe("on a file system without links", () => {
       await oncehook("backup", copy);
       const before = statSync(join(folder, "live.db")).ino;
       const { code, stderr } = await withoutLinks(target, "restore", copy);
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringContaining("Move it away yourself, with the receiver stopped"),
-      ]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("Move it away yourself, with the receiver stopped")]);
       expect(statSync(join(folder, "live.db")).ino).toBe(before);
       expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
     }));
@@ -298,8 +293,7 @@ describe("what was there before a restore", () => {
     withPlace(async ({ folder, target, oncehook }) => {
       const server = await startServer(target, NO_LIMITS);
       await server.send(payment());
-      for (const end of ["", "-wal"])
-        copyFileSync(join(folder, `live.db${end}`), join(folder, `rescued.db${end}`));
+      for (const end of ["", "-wal"]) copyFileSync(join(folder, `live.db${end}`), join(folder, `rescued.db${end}`));
       server.child.kill("SIGTERM");
       await server.ended;
       const { code, stderr } = await oncehook("restore", join(folder, "rescued.db"));

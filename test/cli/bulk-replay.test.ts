@@ -25,8 +25,7 @@ function withFailures(
     "sqlite",
     async (receiver) => {
       plan.broken = () => true;
-      for (const id of ["evt_1", "evt_2", "evt_3"])
-        await receiver.send(event("unreliable", {}, { event_id: id }));
+      for (const id of ["evt_1", "evt_2", "evt_3"]) await receiver.send(event("unreliable", {}, { event_id: id }));
       const ADMIN_PORT = new URL(receiver.adminOrigin).port;
       const env = { ...CHILD_ENVIRONMENT, ADMIN_TOKEN: TOKEN, ADMIN_PORT };
       await use((...args) => runCommandLine(args, env), receiver);

@@ -93,9 +93,7 @@ describe("the command line", () => {
       await inFolder(async (_folder, run) => {
         const { code, stderr } = await run(["serve"], { PORT: new URL(server.url).port, ADMIN_PORT: "0" });
         expect(code).toBe(1);
-        expect(stderr).toMatch(
-          /^oncehook: PORT: port \d+ on 127\.0\.0\.1 is in use\. .+ set PORT to a free port$/m,
-        );
+        expect(stderr).toMatch(/^oncehook: PORT: port \d+ on 127\.0\.0\.1 is in use\. .+ set PORT to a free port$/m);
         expect(stderr).not.toContain("    at ");
       });
       server.child.kill("SIGTERM");
@@ -166,16 +164,8 @@ describe("the command line", () => {
       '--url: got "localhost:8080", expected an http(s) address',
       2,
     ],
-    [
-      ["send", "payment_notify", "--timestamp", "now"],
-      '--timestamp: got "now", expected whole seconds since 1970',
-      2,
-    ],
-    [
-      ["send", "payment_notify", "--url", "http://127.0.0.1:1/x"],
-      "http://127.0.0.1:1/x did not answer on port 1: ",
-      1,
-    ],
+    [["send", "payment_notify", "--timestamp", "now"], '--timestamp: got "now", expected whole seconds since 1970', 2],
+    [["send", "payment_notify", "--url", "http://127.0.0.1:1/x"], "http://127.0.0.1:1/x did not answer on port 1: ", 1],
     [["send", "payment_notify", "--url", "http://localhost:3/x"], "on port 3: connect ECONNREFUSED", 1],
     [["sign", "missing.json"], 'oncehook: the file "missing.json" does not exist\n', 1],
     [["serve", "--env", "missing.env"], '--env: got "missing.env", which does not exist\n', 1],
@@ -231,15 +221,9 @@ describe("oncehook doctor", () => {
   it("doctor compares the registered address exactly", () =>
     inFolder(async (_folder, run) => {
       const env = { CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
-      const right = await run(
-        ["doctor", "--registered", "http://127.0.0.1:8080/hooks/api/platform/callback"],
-        env,
-      );
+      const right = await run(["doctor", "--registered", "http://127.0.0.1:8080/hooks/api/platform/callback"], env);
       expect([right.code, right.stdout]).toEqual([0, expect.stringContaining("is registered and served")]);
-      const wrong = await run(
-        ["doctor", "--registered", "http://127.0.0.1:8080/hooks/api/platform/callback/"],
-        env,
-      );
+      const wrong = await run(["doctor", "--registered", "http://127.0.0.1:8080/hooks/api/platform/callback/"], env);
       expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining("FAILURE address:")]);
       // The address of OAuth redirects is another one, and is none where no handler receives what they bring.
       expect(wrong.stdout).toContain("/oauth-callback");
@@ -275,10 +259,7 @@ describe("oncehook doctor", () => {
         expect.stringContaining("belongs to the environment test, not to development"),
       ]);
       const absent = await run(["doctor"], { DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
-      expect([absent.code, absent.stdout]).toEqual([
-        1,
-        expect.stringContaining("FAILURE database: does not respond"),
-      ]);
+      expect([absent.code, absent.stdout]).toEqual([1, expect.stringContaining("FAILURE database: does not respond")]);
     }));
 
   it("doctor reports that PostgreSQL is up to date", () =>
@@ -299,9 +280,9 @@ describe("oncehook doctor", () => {
       await writeFile(join(folder, "cert.pem"), cert);
       await writeFile(join(folder, "key.pem"), key);
       const env = { TLS_CERT_FILE: "cert.pem", TLS_KEY_FILE: "key.pem", HOST: "127.0.0.1" };
-      expect(
-        (await run(["doctor"], { ...env, CALLBACK_BASE_URL: "https://localhost:8080" })).stdout,
-      ).toContain("ok      certificate: is for localhost");
+      expect((await run(["doctor"], { ...env, CALLBACK_BASE_URL: "https://localhost:8080" })).stdout).toContain(
+        "ok      certificate: is for localhost",
+      );
       const wrong = await run(["doctor"], { ...env, CALLBACK_BASE_URL: "https://pay.example.com" });
       expect([wrong.code, wrong.stdout]).toEqual([
         1,

@@ -25,10 +25,7 @@ type Env = Record<string, string>;
 /** Lends a receiver, and the command line with the same variables. */
 function withCommand(
   env: Env,
-  use: (
-    receiver: TestReceiver,
-    run: (...args: string[]) => ReturnType<typeof runCommandLine>,
-  ) => Promise<void>,
+  use: (receiver: TestReceiver, run: (...args: string[]) => ReturnType<typeof runCommandLine>) => Promise<void>,
   dialect: Dialect = "sqlite",
 ): Promise<void> {
   return withReceiver(
@@ -92,19 +89,10 @@ describe("oncehook oauth state", () => {
     withCommand({}, async (receiver, run) => {
       const state = "a-state-of-the-platforms-own";
       const { port } = new URL(receiver.adminOrigin);
-      const { code, stdout } = await run(
-        "oauth",
-        "state",
-        state,
-        "--expires-in",
-        "60",
-        `--admin-port=${port}`,
-      );
+      const { code, stdout } = await run("oauth", "state", state, "--expires-in", "60", `--admin-port=${port}`);
       expect(stdout).toMatch(/^the state is expected until 20\S+Z\n$/);
       expect(code).toBe(0);
-      const answer = await fetch(
-        `${receiver.publicOrigin}/api/platform/oauth-callback?code=c&state=${state}`,
-      );
+      const answer = await fetch(`${receiver.publicOrigin}/api/platform/oauth-callback?code=c&state=${state}`);
       expect(await answer.json()).toMatchObject({ status: "success" });
     }));
 
@@ -207,9 +195,7 @@ describe("oncehook doctor", () => {
         JWT_JWKS_URL: "http://127.0.0.1:1/jwks",
       },
       async (_receiver, run) => {
-        expect((await run("doctor")).stdout).toMatch(
-          /FAILURE +authentication: JWT_JWKS_URL: http:\S+ does not answer/,
-        );
+        expect((await run("doctor")).stdout).toMatch(/FAILURE +authentication: JWT_JWKS_URL: http:\S+ does not answer/);
       },
     ));
 });
@@ -228,9 +214,7 @@ describeFullOnPostgres("oncehook doctor on %s", (dialect) => {
           );
         const { code, stdout } = await run("doctor");
         expect(stdout.match(/warning +notifications: .*/g)).toEqual([
-          expect.stringContaining(
-            "1 notification waits for the channel email:gone@example.com, which is not",
-          ),
+          expect.stringContaining("1 notification waits for the channel email:gone@example.com, which is not"),
         ]);
         expect(code).toBe(0);
       },

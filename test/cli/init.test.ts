@@ -76,25 +76,20 @@ describe("oncehook init", () => {
         await writeFile(handler, text.replace('insertInto("parcels")', 'insertInto("parcel" as "parcels")'));
         // Node's runner tells on standard output what a test prints on either stream.
         await expect(npmTest()).rejects.toMatchObject({
-          stdout: expect.stringMatching(
-            /no such table: parcel\n(?:.*\n)*?.* at .*handlers\/parcel-shipped\.ts:\d+/,
-          ),
+          stdout: expect.stringMatching(/no such table: parcel\n(?:.*\n)*?.* at .*handlers\/parcel-shipped\.ts:\d+/),
         });
         await rm(join(folder, "test/parcel-shipped.test.ts"));
         await expect(npmTest()).rejects.toMatchObject({ stderr: expect.stringContaining("test/*.test.ts") });
       }),
   );
 
-  it(
-    "init writes a project whose types fit its own tsconfig.json",
-    { tags: "full", timeout: COMPILER_LIMIT_MS },
-    () =>
-      inProject(async (folder) => {
-        const tsc = join(process.cwd(), "node_modules/typescript/bin/tsc");
-        // Only the way to Oncehook's source is the project's own, and how that is written.
-        const own = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
-        expect(await runNode([tsc, "-p", ".", ...own], folder)).toEqual({ code: 0, output: "" });
-      }),
+  it("init writes a project whose types fit its own tsconfig.json", { tags: "full", timeout: COMPILER_LIMIT_MS }, () =>
+    inProject(async (folder) => {
+      const tsc = join(process.cwd(), "node_modules/typescript/bin/tsc");
+      // Only the way to Oncehook's source is the project's own, and how that is written.
+      const own = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
+      expect(await runNode([tsc, "-p", ".", ...own], folder)).toEqual({ code: 0, output: "" });
+    }),
   );
 
   it("init writes a project that starts, reads its .env.example, and handles the suggested callback", () =>
@@ -134,8 +129,7 @@ describe("oncehook init", () => {
       });
       // npm would ask about each of these wherever our archive is installed.
       const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
-      for (const name of ["preinstall", "install", "postinstall", "prepare"])
-        expect(scripts[name]).toBeUndefined();
+      for (const name of ["preinstall", "install", "postinstall", "prepare"]) expect(scripts[name]).toBeUndefined();
     }));
 
   it.each([...OWN, "oncehook.config.mjs"])("init names an existing %s, and changes nothing", (path) =>
@@ -224,10 +218,7 @@ describe("oncehook init", () => {
     inFolder(async (folder) => {
       await writeFile(join(folder, "package.json"), "{");
       const { code, stderr } = await init(folder);
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringMatching(/package\.json: is no JSON .+ nothing was changed\n$/),
-      ]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/package\.json: is no JSON .+ nothing was changed\n$/)]);
       expect(await readdir(folder)).toEqual(["package.json"]);
     }));
 

@@ -8,14 +8,7 @@ import { freePort } from "../support/free-port.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { type Laptop, type Listening, startListening, withLaptop } from "../support/laptop.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
-import {
-  payment,
-  SECRET,
-  startReceiver,
-  type TestReceiver,
-  TOKEN,
-  withReceiver,
-} from "../support/receiver.ts";
+import { payment, SECRET, startReceiver, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
@@ -79,10 +72,7 @@ describe("oncehook listen", () => {
             `Content-Length: ${body.length}`,
             "Connection: close, x-gone",
           ].join("\r\n");
-          await rawExchange(
-            receiver.publicOrigin,
-            Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), body]),
-          );
+          await rawExchange(receiver.publicOrigin, Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), body]));
           await came(laptop, 1);
           const [arrived] = laptop.arrived;
           expect(arrived).toMatchObject({ method: "POST", url: "/hook?a=b", body, isAuthentic: true });
@@ -243,12 +233,7 @@ describe("oncehook listen", () => {
       withDeployed(async (_receiver, from) => {
         await writeGeneratedToken(folder);
         const args = ["--from", from, "--to", "http://127.0.0.1:9/hook"];
-        await withListening(
-          args,
-          async (listening) => expect(await listening.interrupt()).toBe(0),
-          {},
-          folder,
-        );
+        await withListening(args, async (listening) => expect(await listening.interrupt()).toBe(0), {}, folder);
       }),
     ));
 
@@ -257,10 +242,7 @@ describe("oncehook listen", () => {
       (_request, response) => response.writeHead(429, { "retry-after": "3600" }).end(),
       async (origin) => {
         const listening = startListening(["--from", origin, "--to", "http://127.0.0.1:9/hook"]);
-        await until(
-          () => listening.stderr().includes("answered 429, and asks for a pause of 3600 s"),
-          LIMIT_MS,
-        );
+        await until(() => listening.stderr().includes("answered 429, and asks for a pause of 3600 s"), LIMIT_MS);
         expect(await listening.interrupt()).toBe(0);
       },
     ));
@@ -272,10 +254,7 @@ describe("oncehook listen", () => {
         await withDeployed(async (receiver, from) => {
           await receiver.send(payment({ event_id: "e1" }), { path: PATH });
           await until(async () => (await receiver.count("oncehook_captured_requests")) === 1, LIMIT_MS);
-          await writeFile(
-            state,
-            JSON.stringify({ from: new URL(from).href, place: `${"0".repeat(16)}.500` }),
-          );
+          await writeFile(state, JSON.stringify({ from: new URL(from).href, place: `${"0".repeat(16)}.500` }));
           const args = ["--from", from, "--to", `${laptop.origin}/hook`, "--state", state];
           await withListening(args, async (listening) => {
             await came(laptop, 1);
@@ -312,15 +291,12 @@ describe("oncehook listen", () => {
       withDeployed((receiver, from) =>
         withWire(from, (wire) =>
           withLaptop((laptop) =>
-            withListening(
-              ["--from", wire.through(from), "--to", `${laptop.origin}/hook`],
-              async (listening) => {
-                wire.silence();
-                await receiver.send(payment({ event_id: "e1" }), { path: PATH });
-                await came(laptop, 1);
-                expect(listening.stderr()).toContain("the receiver has said nothing for 15 s");
-              },
-            ),
+            withListening(["--from", wire.through(from), "--to", `${laptop.origin}/hook`], async (listening) => {
+              wire.silence();
+              await receiver.send(payment({ event_id: "e1" }), { path: PATH });
+              await came(laptop, 1);
+              expect(listening.stderr()).toContain("the receiver has said nothing for 15 s");
+            }),
           ),
         ),
       ),

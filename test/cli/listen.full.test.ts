@@ -81,9 +81,7 @@ describe.each(DIALECTS)("oncehook listen, from a receiver on %s,", (dialect) => 
               const took = [sent - begun, performance.now() - begun].map((ms) => (ms / 1_000).toFixed(1));
               expect(statuses.filter((status) => status !== 200)).toEqual([]);
               expect(laptop.arrived.filter(({ isAuthentic }) => !isAuthentic)).toEqual([]);
-              expect(laptop.arrived.map(({ eventId }) => eventId).sort()).toEqual(
-                [...ids, "the last one"].sort(),
-              );
+              expect(laptop.arrived.map(({ eventId }) => eventId).sort()).toEqual([...ids, "the last one"].sort());
               expect(await listening.interrupt()).toBe(0);
               expect(listening.stdout().trim().split("\n")).toHaveLength(CALLBACKS + 1);
               expect(listening.stderr()).toContain(`${CALLBACKS + 1} delivered`);

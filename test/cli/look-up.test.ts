@@ -193,9 +193,7 @@ describe("an operator at the command line", () => {
     withRunning(async (receiver, run) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt/é" }));
       const { stdout } = await run("failures", "--state", "waiting");
-      expect(stdout).toMatch(
-        /^evt\/é .*waiting .*handler_failed {2}Error: the stock service\\u001b\[31m is down$/m,
-      );
+      expect(stdout).toMatch(/^evt\/é .*waiting .*handler_failed {2}Error: the stock service\\u001b\[31m is down$/m);
       const still = await run("replay", "evt/é", "--dry-run");
       expect([still.code, still.stdout]).toEqual([
         1,
@@ -223,17 +221,12 @@ describe("an operator at the command line", () => {
   it("a failure is found by its event, its time line read, and the failure discarded", () =>
     withRunning(async (receiver, run) => {
       for (const id of ["evt_1", "evt_2"]) await receiver.send(event("unreliable", {}, { event_id: id }));
-      const [found, { code, stdout }] = await Promise.all([
-        run("failures", "--id", "evt_1"),
-        run("event", "evt_1"),
-      ]);
+      const [found, { code, stdout }] = await Promise.all([run("failures", "--id", "evt_1"), run("event", "evt_1")]);
       expect(found.stdout).toMatch(/^evt_1 .*handler_failed/m);
       expect(found.stdout).not.toContain("evt_2");
       expect(code).toBe(0);
       expect(stdout.split("\n")).toEqual([
-        expect.stringMatching(
-          /^evt_1 of platform: unreliable, next retry at 20\S+Z, the last one at 20\S+Z$/,
-        ),
+        expect.stringMatching(/^evt_1 of platform: unreliable, next retry at 20\S+Z, the last one at 20\S+Z$/),
         "",
         expect.stringMatching(/^time +what +outcome +status +ms +error$/),
         expect.stringMatching(/^[- ]+$/),
@@ -263,10 +256,7 @@ describe("an operator at the command line", () => {
         run("notifications", "replay", "1"),
       ]);
       expect(dead.stdout).toMatch(/^1 +shop\.told +evt_1 +20\S+Z +webhook +failed +9 +answered 500$/m);
-      expect([replayed.code, replayed.stderr]).toEqual([
-        1,
-        expect.stringContaining("not configured: webhook"),
-      ]);
+      expect([replayed.code, replayed.stderr]).toEqual([1, expect.stringContaining("not configured: webhook")]);
       const discarded = await run("notifications", "discard", "1", "--channel", "webhook");
       expect([discarded.code, discarded.stdout]).toEqual([0, "1 delivery of notification 1 discarded\n"]);
       expect(await receiver.count("oncehook_deliveries")).toBe(0);
@@ -279,19 +269,10 @@ describe("an operator at the command line", () => {
     ],
     [["failures", "--limit", "201"], "argument '201' is invalid. Expected a whole number from 1 to 200"],
     [["event", "e1", "--cursor", "x"], "argument 'x' is invalid. Expected what the page before it printed"],
-    [
-      ["notifications", "discard", "one"],
-      "'one' is invalid for argument 'id'. Expected a whole number from 1",
-    ],
-    [
-      ["replay", "--all", "--per-second", "0"],
-      "argument '0' is invalid. Expected a whole number from 1 to 100",
-    ],
+    [["notifications", "discard", "one"], "'one' is invalid for argument 'id'. Expected a whole number from 1"],
+    [["replay", "--all", "--per-second", "0"], "argument '0' is invalid. Expected a whole number from 1 to 100"],
     [["tail", "--last", "many"], "argument 'many' is invalid. Expected a whole number from 1 to 200"],
-    [
-      ["oauth", "state", "x", "--expires-in", "soon"],
-      "'soon' is invalid. Expected a whole number from 1 to 86400",
-    ],
+    [["oauth", "state", "x", "--expires-in", "soon"], "'soon' is invalid. Expected a whole number from 1 to 86400"],
     [["events", "--admin-port", "65536"], "'65536' is invalid. Expected a whole number from 1 to 65535"],
     [["send", "payment_notify", "--api", "v3"], "argument 'v3' is invalid. Allowed choices are v1, v2"],
   ])("a command exits 2 for %j, with the expected value, without a receiver", async (args, words) => {
@@ -310,9 +291,7 @@ describe("an operator at the command line", () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     try {
       const { code, stderr } = await asking(String((other.address() as AddressInfo).port))("events");
-      expect(stderr).toMatch(
-        /^oncehook: http:\S+ answered 200 with something that is not JSON, so another program/,
-      );
+      expect(stderr).toMatch(/^oncehook: http:\S+ answered 200 with something that is not JSON, so another program/);
       expect(stderr).not.toContain("    at ");
       expect(code).toBe(1);
     } finally {

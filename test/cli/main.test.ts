@@ -9,9 +9,7 @@ import { unfitNode } from "../../src/cli/unfit-node.js";
 import { runChild } from "../support/child.ts";
 
 it.each(["20.19.0", "22.20.0", "24.9.1"])("Node %s is refused with the required version", (version) => {
-  expect(unfitNode(version, [])).toMatch(
-    `this is Node ${version}, and 24.10 or newer is needed: install it from`,
-  );
+  expect(unfitNode(version, [])).toMatch(`this is Node ${version}, and 24.10 or newer is needed: install it from`);
 });
 
 it("an old Node gets the advice to use npx and npm start only where the project has a fitting one", async () => {
@@ -25,9 +23,7 @@ it("an old Node gets the advice to use npx and npm start only where the project 
       ["25.0.0", true],
     ]) {
       await writeFile(file, JSON.stringify({ version }));
-      expect(unfitNode("20.19.0", packages)).toMatch(
-        isFit ? /has one.+Type "npx oncehook"$/ : /"npm install node@24"/,
-      );
+      expect(unfitNode("20.19.0", packages)).toMatch(isFit ? /has one.+Type "npx oncehook"$/ : /"npm install node@24"/);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -61,9 +57,7 @@ it.each(["--help", "doctor --help", "oauth --help", "demo"])(
     const main = join(process.cwd(), "src/cli/main.js");
     const script = `${process.execPath} --conditions=oncehook-source ${main} ${args} | true`;
     const stderr = await new Promise<string>((resolve) => {
-      execFile("sh", ["-c", script], { env: { PATH: process.env.PATH } }, (_error, _stdout, text) =>
-        resolve(text),
-      );
+      execFile("sh", ["-c", script], { env: { PATH: process.env.PATH } }, (_error, _stdout, text) => resolve(text));
     });
     expect(stderr).toBe("");
   },

@@ -8,16 +8,10 @@ const range = (first: number, last: number) =>
 describe("what a terminal is shown", () => {
   it.each<[string, string[]]>([
     ["control characters, of eight bits too", [...range(0, 0x1f), ...range(0x7f, 0x9f)]],
-    [
-      "bidirectional embeddings, overrides and isolates",
-      [...range(0x202a, 0x202e), ...range(0x2066, 0x2069)],
-    ],
+    ["bidirectional embeddings, overrides and isolates", [...range(0x202a, 0x202e), ...range(0x2066, 0x2069)]],
     ["direction marks", ["\u200e", "\u200f", "\u061c"]],
     ["characters without a width", ["\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u034f"]],
-    [
-      "fillers and variation selectors",
-      ["\u115f", "\u3164", "\uffa0", "\u2800", "\ufe0f", "\u{e0100}", "\u{e0041}"],
-    ],
+    ["fillers and variation selectors", ["\u115f", "\u3164", "\uffa0", "\u2800", "\ufe0f", "\u{e0100}", "\u{e0041}"]],
     ["line and paragraph separators", ["\u2028", "\u2029"]],
     ["half of a surrogate pair", ["\ud800", "\udfff"]],
   ])("a terminal gets escapes for %s", (_, characters) => {

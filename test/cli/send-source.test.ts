@@ -14,10 +14,7 @@ const ENV = {
 };
 
 function withSend(
-  use: (
-    send: (...args: string[]) => ReturnType<typeof runCommandLine>,
-    receiver: TestReceiver,
-  ) => Promise<void>,
+  use: (send: (...args: string[]) => ReturnType<typeof runCommandLine>, receiver: TestReceiver) => Promise<void>,
 ) {
   return withReceiver(
     "sqlite",
@@ -33,9 +30,7 @@ it("send --source signs a sample as the source's platform does, and prints body 
   withSend(async (send, receiver) => {
     const { code, stdout, stderr } = await send("--source", "stripe", "invoice.paid", "--id", "evt_1");
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain(
-      `POST ${receiver.publicOrigin}/api/stripe/callback\n{"id":"evt_1","object":"event"`,
-    );
+    expect(stdout).toContain(`POST ${receiver.publicOrigin}/api/stripe/callback\n{"id":"evt_1","object":"event"`);
     expect(stdout).toContain("200\n");
     const again = await send("--source", "stripe", "invoice.paid", "--id", "evt_1");
     expect(again.stdout).toContain("already_processed");
@@ -44,10 +39,7 @@ it("send --source signs a sample as the source's platform does, and prints body 
 it("send without --source names the source that was forgotten", () =>
   withSend(async (send) => {
     const { code, stderr } = await send("invoice.paid");
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining("for the source stripe, add --source stripe"),
-    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("for the source stripe, add --source stripe")]);
   }));
 
 it.each([
@@ -55,20 +47,17 @@ it.each([
   ["invoice.payed", "did you mean invoice.paid of the source stripe? Add --source stripe"],
   ["orders/create", "for the source shopify, add --source shopify"],
   ["parcel.lost", "for a source, add --source with its name: shopify, github, stripe"],
-])(
-  "send %s without --source names the source that knows the type or a similar one, else all",
-  (type, said) => {
-    const secrets = {
-      SHOPIFY_SECRET: "of-the-tests",
-      GITHUB_SECRET: "of-the-tests",
-      STRIPE_SECRET: "whsec_of",
-    };
-    const env = { ...CHILD_ENVIRONMENT, ...secrets, SOURCES: "shopify,github,stripe" };
-    return runCommandLine(["send", type], env).then(({ code, stderr }) =>
-      expect([code, stderr]).toEqual([2, expect.stringContaining(said)]),
-    );
-  },
-);
+])("send %s without --source names the source that knows the type or a similar one, else all", (type, said) => {
+  const secrets = {
+    SHOPIFY_SECRET: "of-the-tests",
+    GITHUB_SECRET: "of-the-tests",
+    STRIPE_SECRET: "whsec_of",
+  };
+  const env = { ...CHILD_ENVIRONMENT, ...secrets, SOURCES: "shopify,github,stripe" };
+  return runCommandLine(["send", type], env).then(({ code, stderr }) =>
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]),
+  );
+});
 
 it("send --source of a type that the platform does not document sends it, and says which was meant", () =>
   withSend(async (send) => {
@@ -95,16 +84,7 @@ it("send --source takes data from a file, and prints the event with --json", () 
     withFolder(async (folder) => {
       const file = join(folder, "invoice.json");
       writeFileSync(file, JSON.stringify({ id: "evt_of_the_file", data: { object: { id: "in_9" } } }));
-      const args = [
-        "--source",
-        "stripe",
-        "invoice.paid",
-        "--data",
-        file,
-        "--timestamp",
-        "1750000000",
-        "--json",
-      ];
+      const args = ["--source", "stripe", "invoice.paid", "--data", file, "--timestamp", "1750000000", "--json"];
       const { stdout } = await send(...args);
       expect(JSON.parse(stdout)).toMatchObject({
         status: 200,

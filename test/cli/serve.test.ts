@@ -24,9 +24,7 @@ describeFullOnPostgres("oncehook serve on %s", (dialect) => {
           body: { status: "success", data: { order_id: "o1" } },
         });
         expect(await server.send(first)).toEqual({ status: 200, body: { status: "already_processed" } });
-        expect(
-          (await server.send(event("user_authorized", { code: "c", user_id: "u1" }))).body,
-        ).toMatchObject({
+        expect((await server.send(event("user_authorized", { code: "c", user_id: "u1" }))).body).toMatchObject({
           data: { user_id: "u1" },
         });
         expect((await server.send(event("webhook_message", { message: "hello" }))).status).toBe(200);
@@ -36,22 +34,19 @@ describeFullOnPostgres("oncehook serve on %s", (dialect) => {
       }),
   );
 
-  it(
-    "a receiver drains at SIGTERM, finishes its callbacks, and exits 0",
-    { tags: fullOnPostgres(dialect) },
-    () =>
-      withDatabase(dialect, async (target) => {
-        const server = await startServer(target, UNLIMITED);
-        const answers = Array.from({ length: 100 }, () => server.send(payment()).catch(() => undefined));
-        await Promise.race(answers);
-        const begun = performance.now();
-        server.child.kill("SIGTERM");
-        expect(await server.ended).toBe(0);
-        expect(performance.now() - begun).toBeLessThan(10_000);
-        const succeeded = (await Promise.all(answers)).filter((answer) => answer?.status === 200).length;
-        expect(succeeded).toBeGreaterThan(0);
-        expect(await countOf(target, "oncehook_records")).toBe(succeeded);
-      }),
+  it("a receiver drains at SIGTERM, finishes its callbacks, and exits 0", { tags: fullOnPostgres(dialect) }, () =>
+    withDatabase(dialect, async (target) => {
+      const server = await startServer(target, UNLIMITED);
+      const answers = Array.from({ length: 100 }, () => server.send(payment()).catch(() => undefined));
+      await Promise.race(answers);
+      const begun = performance.now();
+      server.child.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+      expect(performance.now() - begun).toBeLessThan(10_000);
+      const succeeded = (await Promise.all(answers)).filter((answer) => answer?.status === 200).length;
+      expect(succeeded).toBeGreaterThan(0);
+      expect(await countOf(target, "oncehook_records")).toBe(succeeded);
+    }),
   );
 
   it(
@@ -141,11 +136,7 @@ describe("npm start", () => {
 });
 
 /** Delivers every event, acknowledged ones again, and kills the process after so many answers. */
-async function deliverUntilKilled(
-  server: ServerProcess,
-  book: Map<string, boolean>,
-  killAfter: number,
-): Promise<void> {
+async function deliverUntilKilled(server: ServerProcess, book: Map<string, boolean>, killAfter: number): Promise<void> {
   let answers = 0;
   const ids = [...book.keys()].sort((a, b) => Number(book.get(a)) - Number(book.get(b)));
   await Promise.all(
@@ -167,10 +158,7 @@ async function deliverUntilKilled(
 }
 
 async function expectOneEffectEach(target: Target, ids: string[]): Promise<void> {
-  const rows = await rowsOf(
-    target,
-    "SELECT event_id, count(*) AS n FROM oncehook_notifications GROUP BY event_id",
-  );
+  const rows = await rowsOf(target, "SELECT event_id, count(*) AS n FROM oncehook_notifications GROUP BY event_id");
   const effects = new Map(rows.map((row) => [row.event_id, Number(row.n)]));
   expect(ids.filter((id) => effects.get(id) !== 1)).toEqual([]);
 }

@@ -10,17 +10,11 @@ const TEMPLATE = readFileSync("templates/init/oncehook.config.ts", "utf8");
 type Add = (...args: string[]) => Promise<Ended>;
 
 /** Lends a folder with these files, and the command in it. */
-function inFolder(
-  files: Record<string, string>,
-  use: (add: Add, read: (file: string) => string) => Promise<void>,
-) {
+function inFolder(files: Record<string, string>, use: (add: Add, read: (file: string) => string) => Promise<void>) {
   return withFolder((folder) => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    const add: Add = (...args) =>
-      runCommandLine(["sources", "add", ...args], { PATH: process.env.PATH }, folder);
-    return use(add, (file) =>
-      existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : "",
-    );
+    const add: Add = (...args) => runCommandLine(["sources", "add", ...args], { PATH: process.env.PATH }, folder);
+    return use(add, (file) => (existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : ""));
   });
 }
 
@@ -87,10 +81,7 @@ describe("oncehook sources add", () => {
     }));
 
   it.each([
-    [
-      "that computes its sources",
-      'import { sources } from "./s.ts";\nexport default defineConfig({ sources });\n',
-    ],
+    ["that computes its sources", 'import { sources } from "./s.ts";\nexport default defineConfig({ sources });\n'],
     ["that exports a variable", "const config = { handlers: [] };\nexport default config;\n"],
     [
       "whose usual shape is a comment",

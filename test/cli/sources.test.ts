@@ -77,8 +77,7 @@ describe("oncehook sources", () => {
         expect((await run()).stdout).toContain("see oncehook sources tenants shops\n");
         expect((await run("tenants", "shops")).stdout).toBe("no tenant has sent a callback\n");
         const body = Buffer.from('{"id":"1","type":"order"}');
-        const headers =
-          hmac({ ...own, secret: "the secret of a shop" }).sign?.({ body, now: new Date() }) ?? {};
+        const headers = hmac({ ...own, secret: "the secret of a shop" }).sign?.({ body, now: new Date() }) ?? {};
         const sent = await fetch(`${receiver.publicOrigin}/hooks/acme`, { method: "POST", body, headers });
         expect(sent.status).toBe(200);
         await until(async () => (await receiver.count("oncehook_tenant_secret_uses")) === 1);

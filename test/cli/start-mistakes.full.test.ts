@@ -39,34 +39,28 @@ function inFolder(use: (lent: Lent) => Promise<void>): Promise<void> {
 
 async function expectRefused(ending: Promise<Ended>, problem: string | RegExp): Promise<void> {
   const { code, stderr } = await ending;
-  expect(stderr).toEqual(
-    problem instanceof RegExp ? expect.stringMatching(problem) : expect.stringContaining(problem),
-  );
+  expect(stderr).toEqual(problem instanceof RegExp ? expect.stringMatching(problem) : expect.stringContaining(problem));
   expect(stderr).not.toContain("    at ");
   expect(code).toBe(1);
 }
 
 describe("a start that is refused says why without a stack", () => {
-  it.each(["PORT", "ADMIN_PORT"])(
-    "a start names the taken port of %s, and keeps the known base address",
-    (name) =>
-      inFolder(async ({ target, serve }) => {
-        const server = await startServer(target);
-        const known = () => rowsOf(target, "SELECT value FROM oncehook_settings WHERE name = 'base_url'");
-        const before = await known();
-        const { port } = new URL(name === "PORT" ? server.url : server.adminUrl);
-        const env = { [name]: port, CALLBACK_BASE_URL: "http://127.0.0.1:9/elsewhere" };
-        await expectRefused(
-          serve(env),
-          new RegExp(
-            `^oncehook: ${name}: port ${port} on 127\\.0\\.0\\.1 is in use\\. Stop .+, or set ${name} to`,
-          ),
-        );
-        expect(before).toHaveLength(1);
-        expect(await known()).toEqual(before);
-        server.child.kill("SIGTERM");
-        await server.ended;
-      }),
+  it.each(["PORT", "ADMIN_PORT"])("a start names the taken port of %s, and keeps the known base address", (name) =>
+    inFolder(async ({ target, serve }) => {
+      const server = await startServer(target);
+      const known = () => rowsOf(target, "SELECT value FROM oncehook_settings WHERE name = 'base_url'");
+      const before = await known();
+      const { port } = new URL(name === "PORT" ? server.url : server.adminUrl);
+      const env = { [name]: port, CALLBACK_BASE_URL: "http://127.0.0.1:9/elsewhere" };
+      await expectRefused(
+        serve(env),
+        new RegExp(`^oncehook: ${name}: port ${port} on 127\\.0\\.0\\.1 is in use\\. Stop .+, or set ${name} to`),
+      );
+      expect(before).toHaveLength(1);
+      expect(await known()).toEqual(before);
+      server.child.kill("SIGTERM");
+      await server.ended;
+    }),
   );
 
   it("a start names two handlers for one type", () =>
@@ -84,24 +78,11 @@ describe("a start that is refused says why without a stack", () => {
       const [one, other] = [await certificate("localhost"), await certificate("localhost")];
       const files = { "cert.pem": one.cert, "key.pem": one.key, "other.pem": other.key };
       for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-      const start = (cert: string, key: string) =>
-        serve({ HOST: "127.0.0.1", TLS_CERT_FILE: cert, TLS_KEY_FILE: key });
-      await expectRefused(
-        start("key.pem", "key.pem"),
-        'TLS_CERT_FILE: got "key.pem", which is not a certificate',
-      );
-      await expectRefused(
-        start("cert.pem", "cert.pem"),
-        'TLS_KEY_FILE: got "cert.pem", which is not a private key',
-      );
-      await expectRefused(
-        start("cert.pem", "other.pem"),
-        'TLS_KEY_FILE: got "other.pem", which is not the key of',
-      );
-      await expectRefused(
-        start("cert.pem", "none.pem"),
-        'TLS_KEY_FILE: got "none.pem", which does not exist',
-      );
+      const start = (cert: string, key: string) => serve({ HOST: "127.0.0.1", TLS_CERT_FILE: cert, TLS_KEY_FILE: key });
+      await expectRefused(start("key.pem", "key.pem"), 'TLS_CERT_FILE: got "key.pem", which is not a certificate');
+      await expectRefused(start("cert.pem", "cert.pem"), 'TLS_KEY_FILE: got "cert.pem", which is not a private key');
+      await expectRefused(start("cert.pem", "other.pem"), 'TLS_KEY_FILE: got "other.pem", which is not the key of');
+      await expectRefused(start("cert.pem", "none.pem"), 'TLS_KEY_FILE: got "none.pem", which does not exist');
     }));
 
   it("a start names an invalid line of the environment file without showing it", () =>

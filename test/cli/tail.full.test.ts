@@ -17,11 +17,7 @@ interface Tail {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-async function withTail(
-  port: string,
-  args: readonly string[],
-  use: (tail: Tail) => Promise<void>,
-): Promise<void> {
+async function withTail(port: string, args: readonly string[], use: (tail: Tail) => Promise<void>): Promise<void> {
   const child = startChild("src/cli/main.js", ["tail", ...args], { ...CHILD_ENVIRONMENT, ADMIN_PORT: port });
   const [out, err]: [string[], string[]] = [[], []];
   child.stdout?.on("data", (chunk) => out.push(String(chunk)));

@@ -42,10 +42,7 @@ const BREAKS = [
   ],
   ["log-of-record", "UPDATE oncehook_callbacks SET outcome = 'rejected' WHERE event_id = 'evt-a'"],
   ["record-of-log", "UPDATE oncehook_records SET callback_id = NULL"],
-  [
-    "failures-open",
-    "UPDATE oncehook_failures SET event_id = 'evt-a', state = 'exhausted', next_attempt_at = NULL",
-  ],
+  ["failures-open", "UPDATE oncehook_failures SET event_id = 'evt-a', state = 'exhausted', next_attempt_at = NULL"],
   ["failures-scheduled", "UPDATE oncehook_failures SET next_attempt_at = NULL"],
   ["notifications-of-records", "UPDATE oncehook_notifications SET event_id = 'evt-c'"],
   [
@@ -75,9 +72,7 @@ describeFullOnPostgres("verify on %s", (dialect) => {
         const { code, stdout, stderr } = await verify(receiver.target);
         expect([code, stderr]).toEqual([0, ""]);
         expect(stdout).not.toContain("FAILURE");
-        expect(stdout).toContain(
-          "ok      one-success: no event has two log entries with the outcome success",
-        );
+        expect(stdout).toContain("ok      one-success: no event has two log entries with the outcome success");
         expect(stdout).toMatch(/: environment test, 1 events, the newest of \d{4}-.+\nall \d+ hold\n$/);
       },
       { handlers: [failing] },

@@ -69,10 +69,7 @@ describe("the configuration of admin access", () => {
       { ADMIN_BASE_URL: "https://example.com/admin" },
       'ADMIN_BASE_URL: got "https://example.com/admin", expected an http(s) address without a path',
     ],
-    [
-      { ADMIN_OIDC_SCOPES: "email" },
-      'ADMIN_OIDC_SCOPES: got "email", expected scopes with openid among them',
-    ],
+    [{ ADMIN_OIDC_SCOPES: "email" }, 'ADMIN_OIDC_SCOPES: got "email", expected scopes with openid among them'],
     [{ ADMIN_SESSION_HOURS: "0" }, 'ADMIN_SESSION_HOURS: got "0", expected a whole number from 1 to 720'],
     [{ ADMIN_VIEWER_TOKEN: "short" }, "ADMIN_VIEWER_TOKEN: got a value of 5 bytes, expected at least 16"],
     [{ ADMIN_VIEWER_TOKEN: BASE.ADMIN_TOKEN }, "ADMIN_VIEWER_TOKEN: is the same as ADMIN_TOKEN"],

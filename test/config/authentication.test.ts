@@ -13,11 +13,7 @@ describe("AUTH_METHOD", () => {
     }).authentication;
     expect(methods).toEqual([["hmac", "token"], ["jwt"]]);
     expect(jwt).toMatchObject({ algorithm: "HS256", header: "Authorization", bodyClaim: null });
-    expect(token.tokens).toEqual([
-      "the-token-of-this-year",
-      "the-token-of-last-year",
-      "the-token-before-that",
-    ]);
+    expect(token.tokens).toEqual(["the-token-of-this-year", "the-token-of-last-year", "the-token-before-that"]);
   });
 
   it.each([

@@ -37,10 +37,7 @@ describe("comparing environments", () => {
 
   it("environments that share nothing have no problem", () => {
     expect(
-      compareEnvironments([
-        file("a", { SIGNING_SECRET: "1" }),
-        file("b", { SIGNING_SECRET: "2", ADMIN_TOKEN: "" }),
-      ]),
+      compareEnvironments([file("a", { SIGNING_SECRET: "1" }), file("b", { SIGNING_SECRET: "2", ADMIN_TOKEN: "" })]),
     ).toEqual([]);
   });
 });

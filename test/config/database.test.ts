@@ -64,14 +64,11 @@ describe("DATABASE_SCHEMA", () => {
     ]);
   });
 
-  it.each(["pg_mine", "information_schema", "x".repeat(64)])(
-    "DATABASE_SCHEMA refuses the name %j",
-    (schema) => {
-      expect(problems({ ...BASE, DATABASE_URL: REMOTE, DATABASE_SCHEMA: schema })).toEqual([
-        expect.stringMatching(/^DATABASE_SCHEMA: got .*, expected the name of a schema/),
-      ]);
-    },
-  );
+  it.each(["pg_mine", "information_schema", "x".repeat(64)])("DATABASE_SCHEMA refuses the name %j", (schema) => {
+    expect(problems({ ...BASE, DATABASE_URL: REMOTE, DATABASE_SCHEMA: schema })).toEqual([
+      expect.stringMatching(/^DATABASE_SCHEMA: got .*, expected the name of a schema/),
+    ]);
+  });
 
   it("maintenance commands read DATABASE_SCHEMA", () => {
     const { database } = loadDatabase({ DATABASE_URL: REMOTE, DATABASE_SCHEMA: "oncehook" });
@@ -84,9 +81,7 @@ describe("the built-in handlers of a project with handlers of its own", () => {
 
   it("the built-in handlers are off in a project of its own, except those that HANDLERS names", () => {
     expect(loadConfig(BASE, own).builtInHandlers).toEqual([]);
-    expect(loadConfig({ ...BASE, HANDLERS: "payment_notify" }, own).builtInHandlers).toEqual([
-      "payment_notify",
-    ]);
+    expect(loadConfig({ ...BASE, HANDLERS: "payment_notify" }, own).builtInHandlers).toEqual(["payment_notify"]);
     expect(loadConfig(BASE, { handlers: [] }).builtInHandlers).toHaveLength(3);
   });
 

@@ -24,28 +24,12 @@ describe("production", () => {
     ["a viewer's password", { ADMIN_VIEWER_TOKEN: "Passw0rd-for-viewers" }, "a placeholder"],
     ["an all-zero key", { ENCRYPTION_KEY: key(Buffer.alloc(32)) }, "zeros alone"],
     ["a key of one byte", { ENCRYPTION_KEY: key(Buffer.alloc(32, 7)) }, "one character over and over"],
-    [
-      "a key of few bytes",
-      { ENCRYPTION_KEY: key(counting.map((at) => (at * at) % 7)) },
-      "different characters",
-    ],
+    ["a key of few bytes", { ENCRYPTION_KEY: key(counting.map((at) => (at * at) % 7)) }, "different characters"],
     ["a key that counts", { ENCRYPTION_KEY: key(counting) }, "a sequence"],
-    [
-      "a key of words",
-      { ENCRYPTION_KEY: key(Buffer.from("change-me-change-it-32-bytes-!!!")) },
-      "a placeholder",
-    ],
-    [
-      "the key of the documentation",
-      { ...HOOK, NOTIFY_WEBHOOK_SECRET: `whsec_${key(Buffer.alloc(32, 3))}` },
-      "one",
-    ],
+    ["a key of words", { ENCRYPTION_KEY: key(Buffer.from("change-me-change-it-32-bytes-!!!")) }, "a placeholder"],
+    ["the key of the documentation", { ...HOOK, NOTIFY_WEBHOOK_SECRET: `whsec_${key(Buffer.alloc(32, 3))}` }, "one"],
     ["a JWT secret", { JWT_SECRET: "replace-this-secret-before-you-start" }, "a placeholder"],
-    [
-      "a client secret",
-      { OAUTH_CLIENT_SECRET: "changeme" },
-      "a placeholder, expected the secret that the platform",
-    ],
+    ["a client secret", { OAUTH_CLIENT_SECRET: "changeme" }, "a placeholder, expected the secret that the platform"],
   ])("production refuses a secret that can be guessed: %s", (_, env, says) => {
     const [name = ""] = Object.keys(env).slice(-1);
     const found = problems({ ...PRODUCTION, ...env });
@@ -79,9 +63,7 @@ describe("production", () => {
   it("production accepts a weak secret that is being rotated out, with a warning", () => {
     const { warnings } = loadConfig({ ...PRODUCTION, SIGNING_SECRET_PREVIOUS: "changeme-changeme" });
     expect(warnings).toEqual([
-      expect.stringMatching(
-        /^SIGNING_SECRET_PREVIOUS: got a placeholder, .* remove it once it is rotated out$/,
-      ),
+      expect.stringMatching(/^SIGNING_SECRET_PREVIOUS: got a placeholder, .* remove it once it is rotated out$/),
     ]);
   });
 
@@ -126,8 +108,7 @@ describe("production", () => {
   });
 
   it("production accepts every private network among its proxies, also repeated", () => {
-    const networks =
-      "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,127.0.0.0/8,::1,fc00::/7,fe80::/10";
+    const networks = "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,127.0.0.0/8,::1,fc00::/7,fe80::/10";
     const env = { TRUST_PROXY: Array(20).fill(networks).join(","), NOTIFY_ALLOW_ADDRESSES: networks };
     expect(problems({ ...PRODUCTION, ...env })).toEqual([]);
   });

@@ -42,9 +42,7 @@ describe("generated secrets", () => {
       expect(given.config.admin.token).toBe(token);
       expect(given.generated).toEqual(["SIGNING_SECRET", "ENCRYPTION_KEY"]);
       const test = await loadEnvironment({ env: { ...database(folder), APP_ENV: "test" }, cwd: folder });
-      expect(test.config.authentication.signing.secrets).not.toEqual(
-        given.config.authentication.signing.secrets,
-      );
+      expect(test.config.authentication.signing.secrets).not.toEqual(given.config.authentication.signing.secrets);
     }));
 
   it("generated secrets that others can read are refused", () =>
@@ -58,9 +56,7 @@ describe("generated secrets", () => {
 
   it("no secrets are written for a refused configuration, nor in production", () =>
     inFolder(async (folder) => {
-      await expect(loadEnvironment({ env: { ...database(folder), PORT: "x" }, cwd: folder })).rejects.toThrow(
-        "PORT",
-      );
+      await expect(loadEnvironment({ env: { ...database(folder), PORT: "x" }, cwd: folder })).rejects.toThrow("PORT");
       await expect(
         loadEnvironment({ env: { ...database(folder), APP_ENV: "production" }, cwd: folder }),
       ).rejects.toThrow("SIGNING_SECRET");

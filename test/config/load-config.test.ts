@@ -109,27 +109,15 @@ describe("the configuration", () => {
       { TRUST_PROXY: "10.0.0.0/33" },
       'TRUST_PROXY: got "10.0.0.0/33", expected addresses or CIDR networks, separated by commas',
     ],
-    [
-      { MAX_WAITING_CALLBACKS: "0" },
-      'MAX_WAITING_CALLBACKS: got "0", expected a whole number from 1 to 100000',
-    ],
+    [{ MAX_WAITING_CALLBACKS: "0" }, 'MAX_WAITING_CALLBACKS: got "0", expected a whole number from 1 to 100000'],
     [{ RETRY_MAX: "1.5" }, 'RETRY_MAX: got "1.5", expected a whole number from 0 to 100'],
     [
       { HANDLERS: "payment" },
       'HANDLERS: got "payment", expected some of user_authorized,payment_notify,webhook_message, or none',
     ],
-    [
-      { HANDLERS: "," },
-      'HANDLERS: got ",", expected some of user_authorized,payment_notify,webhook_message, or none',
-    ],
-    [
-      { AUTH_METHOD: "basic" },
-      'AUTH_METHOD: got "basic", expected hmac, token or jwt; a+b: both, a,b: either',
-    ],
-    [
-      { AUTH_METHOD: "hmac+hmac" },
-      'AUTH_METHOD: got "hmac+hmac", expected hmac, token or jwt; a+b: both, a,b: either',
-    ],
+    [{ HANDLERS: "," }, 'HANDLERS: got ",", expected some of user_authorized,payment_notify,webhook_message, or none'],
+    [{ AUTH_METHOD: "basic" }, 'AUTH_METHOD: got "basic", expected hmac, token or jwt; a+b: both, a,b: either'],
+    [{ AUTH_METHOD: "hmac+hmac" }, 'AUTH_METHOD: got "hmac+hmac", expected hmac, token or jwt; a+b: both, a,b: either'],
     [{ AUTH_METHOD: "hmac,token" }, "CALLBACK_TOKEN: is not set, expected with AUTH_METHOD=token"],
     [
       { CALLBACK_TOKEN: "short" },
@@ -141,15 +129,9 @@ describe("the configuration", () => {
       { ...JWT, JWT_ALGORITHM: "RS256" },
       "JWT_ALGORITHM=RS256: got JWT_SECRET, expected JWT_PUBLIC_KEY_FILE or JWT_JWKS_URL alone",
     ],
-    [
-      { ...JWT, JWT_ALGORITHM: "none" },
-      'JWT_ALGORITHM: got "none", expected HS256, RS256, PS256, ES256 or EdDSA',
-    ],
+    [{ ...JWT, JWT_ALGORITHM: "none" }, 'JWT_ALGORITHM: got "none", expected HS256, RS256, PS256, ES256 or EdDSA'],
     [{ ...JWT, JWT_SECRET: "too-short" }, "JWT_SECRET: got a value of 9 bytes, expected at least 32 bytes"],
-    [
-      { OAUTH_ISSUER: "https://x" },
-      "OAUTH_CLIENT_ID: is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL",
-    ],
+    [{ OAUTH_ISSUER: "https://x" }, "OAUTH_CLIENT_ID: is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL"],
     [{ SMTP_URL: "smtp://x" }, "NOTIFY_EMAIL_TO: is not set, expected together with SMTP_URL"],
     [
       { NOTIFY_WEBHOOK_URL: "https://x.example", NOTIFY_WEBHOOK_SECRET: "whsec_c2hvcnQ=" },
@@ -159,10 +141,7 @@ describe("the configuration", () => {
       { MAX_UNVERIFIED_BYTES: "1048575" },
       "MAX_UNVERIFIED_BYTES: got 1048575, expected at least MAX_BODY_BYTES (1048576), so that a body of that size can arrive",
     ],
-    [
-      { HANDLER_TIMEOUT_MS: "30000" },
-      "HANDLER_TIMEOUT_MS: got 30000, expected less than REQUEST_TIMEOUT_MS (30000)",
-    ],
+    [{ HANDLER_TIMEOUT_MS: "30000" }, "HANDLER_TIMEOUT_MS: got 30000, expected less than REQUEST_TIMEOUT_MS (30000)"],
     [{ TLS_CERT_FILE: "c.pem" }, "TLS_KEY_FILE: is not set, expected together with TLS_CERT_FILE"],
     [
       { OAUTH_AUTHORIZATION_URL: "https://a.example", OAUTH_REVOCATION_URL: "https://a.example" },
@@ -203,10 +182,7 @@ describe("the configuration", () => {
       { ADMIN_TOKEN: "a-secret-of-some-length" },
       "ADMIN_TOKEN: is the same as SIGNING_SECRET, expected a secret of its own",
     ],
-    [
-      { SIGNING_SECRT: "x" },
-      "SIGNING_SECRT: is set, but there is no such variable; did you mean SIGNING_SECRET?",
-    ],
+    [{ SIGNING_SECRT: "x" }, "SIGNING_SECRT: is set, but there is no such variable; did you mean SIGNING_SECRET?"],
   ])("an invalid value is refused with what is expected: %j", (env, problem) => {
     expect(problems({ ...BASE, ...env })).toEqual([problem]);
   });
@@ -227,13 +203,7 @@ describe("the configuration", () => {
   });
 
   it("a problem never shows a secret", () => {
-    const names = [
-      "SIGNING_SECRET",
-      "SIGNING_SECRET_PREVIOUS",
-      "ADMIN_TOKEN",
-      "ENCRYPTION_KEY",
-      "OAUTH_CLIENT_SECRET",
-    ];
+    const names = ["SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS", "ADMIN_TOKEN", "ENCRYPTION_KEY", "OAUTH_CLIENT_SECRET"];
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.string({ minLength: 12 }), (name, value) => {
         fc.pre(value.trim().length > 11);
@@ -275,21 +245,13 @@ describe("production", () => {
   it.each([
     ["user_authorized,payment_notify", "payment_notify"],
     ["user_authorized", "none"],
-  ])(
-    "the advice without OAuth settings keeps the other handlers of HANDLERS=%s, and adds none",
-    (given, kept) => {
-      const {
-        OAUTH_TOKEN_URL: _url,
-        OAUTH_CLIENT_ID: _id,
-        OAUTH_CLIENT_SECRET: _secret,
-        ...env
-      } = PRODUCTION;
-      expect(problems({ ...env, HANDLERS: given })).toEqual([
-        expect.stringMatching(new RegExp(`switch it off with HANDLERS=${kept}$`)),
-      ]);
-      expect(problems({ ...env, HANDLERS: kept })).toEqual([]);
-    },
-  );
+  ])("the advice without OAuth settings keeps the other handlers of HANDLERS=%s, and adds none", (given, kept) => {
+    const { OAUTH_TOKEN_URL: _url, OAUTH_CLIENT_ID: _id, OAUTH_CLIENT_SECRET: _secret, ...env } = PRODUCTION;
+    expect(problems({ ...env, HANDLERS: given })).toEqual([
+      expect.stringMatching(new RegExp(`switch it off with HANDLERS=${kept}$`)),
+    ]);
+    expect(problems({ ...env, HANDLERS: kept })).toEqual([]);
+  });
 
   it("a command that opens no listener needs neither TLS nor OAuth, and everything else", () => {
     const {
@@ -301,9 +263,7 @@ describe("production", () => {
     } = PRODUCTION;
     expect(problems(env)).toHaveLength(2);
     expect(loadConfig(env, {}, { listens: false })).toMatchObject({ environment: "production" });
-    expect(() => loadConfig({ ...env, SIGNING_SECRET: "short" }, {}, { listens: false })).toThrow(
-      "at least 32 bytes",
-    );
+    expect(() => loadConfig({ ...env, SIGNING_SECRET: "short" }, {}, { listens: false })).toThrow("at least 32 bytes");
   });
 
   it("production requires all 32 bytes of SIGNING_SECRET at once, also where it is shorter than 16", () => {
@@ -313,11 +273,7 @@ describe("production", () => {
   });
 
   it.each([
-    [
-      "SIGNING_SECRET",
-      "only-twenty-bytes-ok",
-      "got a value of 20 bytes, expected at least 32 bytes in production",
-    ],
+    ["SIGNING_SECRET", "only-twenty-bytes-ok", "got a value of 20 bytes, expected at least 32 bytes in production"],
     ["CALLBACK_BASE_URL", "http://pay.example.com", "expected an https address in production"],
     ["CALLBACK_BASE_URL", "https://localhost", "expected a host that platforms can reach"],
     ["CALLBACK_BASE_URL", "https://10.1.2.3", "expected a host that platforms can reach"],

@@ -66,10 +66,7 @@ describe("the address of a mail server", () => {
 describe("NOTIFY_CA_FILE", () => {
   it.each([
     ["holds no certificate in PEM", "not a certificate\n"],
-    [
-      "holds a certificate that cannot be read",
-      "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-    ],
+    ["holds a certificate that cannot be read", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"],
   ])("NOTIFY_CA_FILE is refused where it %s", async (why, content) => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
     const file = join(folder, "ca.pem");

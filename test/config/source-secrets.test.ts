@@ -41,9 +41,7 @@ function problems(env: Record<string, string>, sources: Parameters<typeof loadCo
 
 describe("the secret of a source", () => {
   it.each(
-    Object.entries(MEANT_OTHERWISE).flatMap(([got, texts]) =>
-      texts.split(" ").map((text) => [text, got] as const),
-    ),
+    Object.entries(MEANT_OTHERWISE).flatMap(([got, texts]) => texts.split(" ").map((text) => [text, got] as const)),
   )("production refuses the common mistake %s", (text, got) => {
     const secret = text.replaceAll("§", "$");
     const sources = { "acme-invoices": hmac({ ...own, secret, signature, signed: "{body}" }) };
@@ -80,15 +78,12 @@ describe("the secret of a source", () => {
   it.each([
     ["short", "a length of 5"],
     ["my_verify_token", "a placeholder"],
-  ])(
-    "%s as a secret that is rotated out, or as a verify token, is warned of in production",
-    (secret, got) => {
-      const sources = { shop: shopify({ secret: ["shpss_3b2f8c1d7e6a4905", secret] }) };
-      expect(problems(PRODUCTION, { sources }).warnings).toEqual([
-        expect.stringContaining(`sources.shop: secret 2 of 2: got ${got}, `),
-      ]);
-    },
-  );
+  ])("%s as a secret that is rotated out, or as a verify token, is warned of in production", (secret, got) => {
+    const sources = { shop: shopify({ secret: ["shpss_3b2f8c1d7e6a4905", secret] }) };
+    expect(problems(PRODUCTION, { sources }).warnings).toEqual([
+      expect.stringContaining(`sources.shop: secret 2 of 2: got ${got}, `),
+    ]);
+  });
 
   it.each([
     ["Dropbox's app secret", "k7w2mfh0q9zt3bx"],

@@ -79,9 +79,7 @@ describe("traces", () => {
   ])("an invalid %s=%s is warned of and ignored, and traces stay on", (name, value) => {
     const usual = tracing(ON);
     const { warnings, ...others } = tracing({ ...ON, [name]: value })!;
-    expect(warnings).toEqual([
-      expect.stringMatching(new RegExp(`^${name}: got .*, expected .*; it is ignored$`)),
-    ]);
+    expect(warnings).toEqual([expect.stringMatching(new RegExp(`^${name}: got .*, expected .*; it is ignored$`))]);
     expect({ ...others, warnings: [] }).toEqual(usual);
   });
 

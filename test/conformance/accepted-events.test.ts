@@ -94,10 +94,7 @@ describe.each(DIALECTS)("the waiting events of several sources on %s", (dialect)
     withStore(dialect, async ({ failures, failureLeases }) => {
       for (const source of ["shop/b", "shop/a", "billing"])
         for (const id of ["e1", "e2", "e3"])
-          await failures.accept(
-            { ...ofKey(id, "", source), nextAttemptAt: at(source === "billing" ? 60 : 0) },
-            T0,
-          );
+          await failures.accept({ ...ofKey(id, "", source), nextAttemptAt: at(source === "billing" ? 60 : 0) }, T0);
       const due = (after: string, seconds: number, limit = 9) =>
         failureLeases.dueSources("accepted", after, at(seconds), limit);
       expect(await due("", 0)).toEqual(["shop/a", "shop/b"]);

@@ -77,9 +77,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
     withTwoStores(dialect, async (stores, target) => {
       const attempt = (from: number, isOpen: boolean) =>
         Promise.all(
-          stores.flatMap((store) =>
-            Array.from({ length: 5 }, () => store.alerts.change({ ...CHANGE, from, isOpen })),
-          ),
+          stores.flatMap((store) => Array.from({ length: 5 }, () => store.alerts.change({ ...CHANGE, from, isOpen }))),
         );
       expect((await attempt(0, true)).filter(Boolean)).toHaveLength(1);
       expect((await attempt(1, false)).filter(Boolean)).toHaveLength(1);
@@ -117,11 +115,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
 
   it("two alerts change independently of each other", () =>
     withStore(dialect, async ({ alerts }) => {
-      const others = [
-        { subject: "another type" },
-        { source: "oauth" },
-        { kind: "signatures" as AlertChange["kind"] },
-      ];
+      const others = [{ subject: "another type" }, { source: "oauth" }, { kind: "signatures" as AlertChange["kind"] }];
       for (const over of [{}, ...others]) expect(await alerts.change({ ...CHANGE, ...over })).toBe(true);
       expect(await alerts.change({ ...CHANGE, from: 1, isOpen: false })).toBe(true);
       const open = (await alerts.list()).filter(({ isOpen }) => isOpen);

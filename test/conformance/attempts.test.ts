@@ -39,12 +39,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const row = (requestId: string, over: object = {}) => logRow({ requestId, ...KEY, ...over });
       await store.appendCallbacks([row("failed", { outcome: "handler_failed", responseStatus: 500 })]);
-      await runOnce(
-        store,
-        newRecord("e1"),
-        async () => ({ result: {}, logEntry: row("success") }),
-        committing(),
-      );
+      await runOnce(store, newRecord("e1"), async () => ({ result: {}, logEntry: row("success") }), committing());
       await store.appendCallbacks([row("again"), row("other event", { eventId: "e2" })]);
       await store.appendCallbacks([row("other source", { source: "oauth" })]);
       const rows = await store.callbacks.ofEvent(KEY, ALL);
@@ -112,9 +107,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
         const records = await store.records.list({ limit: 99 }, {});
         expect(records).toHaveLength(2 * seconds.length);
         for (const record of records)
-          expect((await store.notifications.ofEvent(record, 10)).map(({ topic }) => topic)).toEqual([
-            record.source,
-          ]);
+          expect((await store.notifications.ofEvent(record, 10)).map(({ topic }) => topic)).toEqual([record.source]);
       },
       { clock: { now: () => at(time.seconds) } },
     ));

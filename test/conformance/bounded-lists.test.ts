@@ -19,11 +19,9 @@ const ENTRY = {
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 
 type Searching = (store: Store, search: SearchPage) => Promise<SearchResult<{ readonly eventId: string }>>;
-const rareFailures: Searching = ({ failures }, search) =>
-  failures.search({ code: "handler_timed_out" }, search);
+const rareFailures: Searching = ({ failures }, search) => failures.search({ code: "handler_timed_out" }, search);
 const recordsOfSource: Searching = ({ records }, search) => records.search({ source: "rare" }, search);
-const delivered: Searching = ({ notifications }, search) =>
-  notifications.search({ state: "delivered" }, search);
+const delivered: Searching = ({ notifications }, search) => notifications.search({ state: "delivered" }, search);
 const ofActorAndAction: Searching = async ({ audit }, search) => {
   const { rows, next } = await audit.search({ actor: "ada", action: "failure.replay" }, search);
   return { rows: rows.map(({ id, target }) => ({ id, eventId: String(target) })), next };

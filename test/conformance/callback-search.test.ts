@@ -37,8 +37,7 @@ function mixed(count: number): CallbackLogEntry[] {
 }
 
 async function fill(store: Store, rows: readonly CallbackLogEntry[]): Promise<StoredCallback[]> {
-  for (let from = 0; from < rows.length; from += 200)
-    await store.appendCallbacks(rows.slice(from, from + 200));
+  for (let from = 0; from < rows.length; from += 200) await store.appendCallbacks(rows.slice(from, from + 200));
   const { callbacks } = await store.callbacks.search({}, { limit: rows.length, ...LONG });
   expect(callbacks).toHaveLength(rows.length);
   return [...callbacks];
@@ -198,10 +197,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await store.callbacks.newestIds(2)).toEqual([newest?.id, second?.id]);
       const oldest = Number(all.at(-1)?.id);
       expect(await store.callbacks.after(oldest, 3)).toEqual(all.slice(-4, -1).reverse());
-      expect(await store.callbacks.byIds([Number(newest?.id), oldest, 1_000_000])).toEqual([
-        all.at(-1),
-        newest,
-      ]);
+      expect(await store.callbacks.byIds([Number(newest?.id), oldest, 1_000_000])).toEqual([all.at(-1), newest]);
       expect(await store.callbacks.byIds([])).toEqual([]);
     }));
 });
@@ -219,8 +215,7 @@ describe("a search for a text on sqlite", () => {
         expect(callbacks).toEqual([]);
         return performance.now() - begun;
       };
-      const quickest = async (text: string) =>
-        Math.min(await msFor(text), await msFor(text), await msFor(text));
+      const quickest = async (text: string) => Math.min(await msFor(text), await msFor(text), await msFor(text));
       // About four times; with LIKE it was two thousand times.
       expect(await quickest(`${"a".repeat(199)}b`)).toBeLessThan(100 * (await quickest("zb")));
     }));

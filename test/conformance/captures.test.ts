@@ -12,10 +12,8 @@ function heard(requestId: string, seconds = 0, bytes = 10): NewCapturedRequest {
   return { requestId, receivedAt: at(seconds), encrypted: Buffer.alloc(bytes, requestId) };
 }
 
-const named = (from: number, to: number) =>
-  Array.from({ length: to - from + 1 }, (_, index) => `r${from + index}`);
-const names = async (store: Captures, id = 0) =>
-  (await store.after(id, ALL)).map(({ requestId }) => requestId);
+const named = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `r${from + index}`);
+const names = async (store: Captures, id = 0) => (await store.after(id, ALL)).map(({ requestId }) => requestId);
 
 describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
   it("captured requests are returned in order, complete, after any id", () =>

@@ -11,12 +11,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
     withDatabase(dialect, async (target) => {
       const stores = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
       const runs = Array.from({ length: 200 }, (_, index) =>
-        runOnce(
-          stores[index % 2]!.store,
-          newRecord("e1"),
-          (scope) => addEffect(scope, "e1"),
-          committing(20_000),
-        ),
+        runOnce(stores[index % 2]!.store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(20_000)),
       );
       const endings = (await Promise.all(runs)).map(({ kind }) => kind);
       expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);

@@ -194,9 +194,7 @@ describe("the target of a copy", () => {
       }));
       const pair = pairOf(target, rows.length);
       await target.write(pair, rows, PROGRESS);
-      expect(await target.completed([pair], () => [rows.slice(0, 50), rows.slice(50)])).toMatchObject([
-        { rows: 120 },
-      ]);
+      expect(await target.completed([pair], () => [rows.slice(0, 50), rows.slice(50)])).toMatchObject([{ rows: 120 }]);
     }));
 
   it("the comparison waits for another session's last write, and locks its table until the end", () =>
@@ -217,9 +215,7 @@ describe("the target of a copy", () => {
 
   it("the target receives one copy at a time", () =>
     withTarget(async () => {
-      await expect(openCopyTarget(database.url)).rejects.toThrow(
-        "another copy into this database is running",
-      );
+      await expect(openCopyTarget(database.url)).rejects.toThrow("another copy into this database is running");
     }));
 
   it("the target waits for the receivers' sessions of its own database alone", async () => {

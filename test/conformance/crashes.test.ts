@@ -106,9 +106,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       });
       expect(await store.failureLeases.isSuspectDue(at(9_999))).toBe(false);
       const told = await store.attempts.list(key("e1"), { after: 0, limit: 9 });
-      expect(told.map(({ trigger, outcome }) => [trigger, outcome])).toEqual(
-        Array(3).fill(["retry", "process_ended"]),
-      );
+      expect(told.map(({ trigger, outcome }) => [trigger, outcome])).toEqual(Array(3).fill(["retry", "process_ended"]));
       expect(told[0]).toMatchObject({ startedAt: at(60).toISOString() });
     }));
 
@@ -182,9 +180,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       await fail(store, "e2", { nextAttemptAt: at(60) });
       await recover(store, 0);
       expect(
-        (await store.failureLeases.leaseDue(lease("a", 60), retriesOf(9)))
-          .map(({ eventId }) => eventId)
-          .sort(),
+        (await store.failureLeases.leaseDue(lease("a", 60), retriesOf(9))).map(({ eventId }) => eventId).sort(),
       ).toEqual(["e1", "e2"]);
     }));
 });
@@ -303,14 +299,10 @@ describe("a row on postgres that another session holds", () => {
         for (const id of ["e1", "e2"]) await notify(store, id);
         await store.outbox.fanOut(["webhook"], at(0), 9);
         for (const id of ["ada", "bob"]) await addTokens(target, id, at(0), at(0));
-        await withLock(
-          target,
-          "SELECT 1 FROM oncehook_deliveries ORDER BY id LIMIT 1 FOR UPDATE",
-          async () => {
-            const due = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", 0), 9);
-            expect(due.map(({ notification }) => notification.eventId)).toEqual(["e2"]);
-          },
-        );
+        await withLock(target, "SELECT 1 FROM oncehook_deliveries ORDER BY id LIMIT 1 FOR UPDATE", async () => {
+          const due = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", 0), 9);
+          expect(due.map(({ notification }) => notification.eventId)).toEqual(["e2"]);
+        });
         const held = "SELECT 1 FROM oncehook_user_tokens WHERE user_id = 'ada' FOR UPDATE";
         await withLock(target, held, async () => {
           const due = await store.userTokens.leaseDue(lease("a", 0), 9);

@@ -37,10 +37,7 @@ describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
       const uses = await store.credentialUses.list([other, SECRET, { method: "jwt", fingerprint: "a" }]);
       expect(uses).toHaveLength(2);
       expect(uses).toEqual(
-        expect.arrayContaining([
-          previous,
-          { ...other, previousSince: null, lastUsedAt: day(2).toISOString() },
-        ]),
+        expect.arrayContaining([previous, { ...other, previousSince: null, lastUsedAt: day(2).toISOString() }]),
       );
     }));
 
@@ -70,9 +67,7 @@ describe.each(DIALECTS)("the uses of tenants' secrets on %s", (dialect) => {
       await tenantSecretUses.note([use("acme"), { ...use("acme"), source: "others" }], day(2));
       await tenantSecretUses.note([], day(3));
       const listed = await tenantSecretUses.list({ source: "shops" }, { limit: 10 });
-      expect(
-        listed.map(({ id: _id, ...row }) => row).toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)),
-      ).toEqual([
+      expect(listed.map(({ id: _id, ...row }) => row).toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1))).toEqual([
         { tenant: "acme", currentUsedAt: day(2).toISOString(), previousUsedAt: day(1).toISOString() },
         { tenant: "bolt", currentUsedAt: day(1).toISOString(), previousUsedAt: null },
       ]);

@@ -43,9 +43,7 @@ describe.each(DIALECTS)("the deadline of a delivery on %s", (dialect) => {
         );
         await begun.promise;
         const options = { deadline: within(SHORT_MS), mode: "commit" } as const;
-        const second = await timed(
-          runOnce(store, newRecord("e2"), (scope) => addEffect(scope, "e2"), options),
-        );
+        const second = await timed(runOnce(store, newRecord("e2"), (scope) => addEffect(scope, "e2"), options));
         gate.resolve();
         await first;
         expect(second.outcome).toMatchObject(UNAVAILABLE);

@@ -28,8 +28,6 @@ describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const row = logRow({ eventId: "e1" });
       await runOnce(store, newRecord("e1"), async () => ({ result: {}, logEntry: row }), committing());
-      expect((await listCallbacks(store, { limit: 9 }, { eventId: "e1" }))[0]).not.toHaveProperty(
-        "diagnosis",
-      );
+      expect((await listCallbacks(store, { limit: 9 }, { eventId: "e1" }))[0]).not.toHaveProperty("diagnosis");
     }));
 });

@@ -68,9 +68,7 @@ describe("what PostgreSQL must promise", () => {
     (name) =>
       withClient(async (client) => {
         await pretend(client, name, "off");
-        expect(await warningsOf(client)).toEqual([
-          expect.stringContaining(`PostgreSQL runs with ${name}=off`),
-        ]);
+        expect(await warningsOf(client)).toEqual([expect.stringContaining(`PostgreSQL runs with ${name}=off`)]);
       }),
   );
 

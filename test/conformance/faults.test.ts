@@ -31,9 +31,9 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
         await expect(failing).rejects.toMatchObject({ name: "StoreError", reason: "commit_failed" });
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
-        expect(
-          (await runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).kind,
-        ).toBe("completed");
+        expect((await runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).kind).toBe(
+          "completed",
+        );
       },
       { migrations },
     ));
@@ -90,8 +90,7 @@ describe("faults that only PostgreSQL has", () => {
             async (scope) => {
               runs += 1;
               const completion = await addEffect(scope, state);
-              if (runs === 1)
-                await sql.raw(`DO $$ BEGIN RAISE SQLSTATE '${state}'; END $$`).execute(scope.tx.query);
+              if (runs === 1) await sql.raw(`DO $$ BEGIN RAISE SQLSTATE '${state}'; END $$`).execute(scope.tx.query);
               return completion;
             },
             committing(),

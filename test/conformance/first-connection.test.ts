@@ -52,12 +52,7 @@ describe("the first connection to PostgreSQL", () => {
 
   it.each<[string, (address: URL) => void, string | undefined, RegExp]>([
     ["the password is wrong", (address) => (address.password = "wrong"), undefined, /password/],
-    [
-      "the database is absent",
-      (address) => (address.pathname = "/absent"),
-      undefined,
-      /"absent" does not exist/,
-    ],
+    ["the database is absent", (address) => (address.pathname = "/absent"), undefined, /"absent" does not exist/],
     ["the host is unknown", (address) => (address.hostname = "absent.invalid"), undefined, /ENOTFOUND/],
     ["the role may make no schema", () => {}, "mine", /permission denied/],
     [

@@ -114,19 +114,16 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     expect(await countOf(target, "oncehook_notifications")).toBe(0);
   };
 
-  it.each(CALLS)(
-    "an unawaited call fails the event and is named in its error: %s",
-    async (_way, call, shown) => {
-      const hasty = (scope: OnceScope) => void call(scope);
-      const alone = await run(hasty).catch((error: unknown) => error);
-      expect(String(alone)).toContain(`the handler returned before this was finished: ${shown}`);
-      await nothingIsLeft();
-      const grouped = await runInGroup(hasty);
-      expect(grouped).toMatchObject({ status: "rejected" });
-      expect(String(Reflect.get(grouped, "reason"))).toContain(shown);
-      expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
-    },
-  );
+  it.each(CALLS)("an unawaited call fails the event and is named in its error: %s", async (_way, call, shown) => {
+    const hasty = (scope: OnceScope) => void call(scope);
+    const alone = await run(hasty).catch((error: unknown) => error);
+    expect(String(alone)).toContain(`the handler returned before this was finished: ${shown}`);
+    await nothingIsLeft();
+    const grouped = await runInGroup(hasty);
+    expect(grouped).toMatchObject({ status: "rejected" });
+    expect(String(Reflect.get(grouped, "reason"))).toContain(shown);
+    expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
+  });
 
   it("an unawaited call is found behind functions of the handler's own", async () => {
     const inner = async ({ tx }: OnceScope) => {

@@ -148,10 +148,7 @@ describe("the transaction of a handler on sqlite", () => {
           ["CREATE TEMP TABLE effects (event_id text, note text)", "a temporary table"],
           ["CREATE TABLE temp.oncehook_records (id integer)", "a temporary table"],
           ["CREATE TEMP VIEW oncehook_failures AS SELECT 1", "a temporary table"],
-          [
-            "CREATE TEMP TRIGGER t AFTER INSERT ON effects BEGIN DELETE FROM effects; END",
-            "a temporary table",
-          ],
+          ["CREATE TEMP TRIGGER t AFTER INSERT ON effects BEGIN DELETE FROM effects; END", "a temporary table"],
         ];
         for (const [text, why] of texts) {
           for (const way of [

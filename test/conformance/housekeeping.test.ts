@@ -43,22 +43,15 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(first.map(({ requestId }) => requestId)).toEqual(["r3", "r2"]);
       const second = await listCallbacks(store, { limit: 2, before: first[1]!.id });
       expect(second.map(({ requestId }) => requestId)).toEqual(["r1"]);
-      expect(
-        (await listCallbacks(store, { limit: 9 }, { eventId: "e1" })).map((row) => row.requestId),
-      ).toEqual(["r3", "r1"]);
+      expect((await listCallbacks(store, { limit: 9 }, { eventId: "e1" })).map((row) => row.requestId)).toEqual([
+        "r3",
+        "r1",
+      ]);
     }));
 
   it("log rows store text that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async (store) => {
-      const texts = [
-        "url",
-        "method",
-        "eventId",
-        "eventType",
-        "requestHeaders",
-        "requestBody",
-        "responseBody",
-      ];
+      const texts = ["url", "method", "eventId", "eventType", "requestHeaders", "requestBody", "responseBody"];
       const allOf = (text: string) => Object.fromEntries(texts.map((name) => [name, text]));
       await store.appendCallbacks([logRow({ ...allOf("a\u0000b"), error: "lone \ud800" })]);
       const [row] = await listCallbacks(store, { limit: 1 });
@@ -67,9 +60,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
 
   it("simultaneous hits are all counted, and a new window starts at zero", () =>
     withStore(dialect, async (store) => {
-      const counts = await Promise.all(
-        Array.from({ length: 50 }, () => store.rateCounters.hit("k", 60_000, T0)),
-      );
+      const counts = await Promise.all(Array.from({ length: 50 }, () => store.rateCounters.hit("k", 60_000, T0)));
       expect(Math.max(...counts.map(({ points }) => points))).toBe(50);
       expect(counts.every(({ resetAt }) => resetAt.getTime() === at(60).getTime())).toBe(true);
       expect((await store.rateCounters.hit("k", 60_000, at(59))).points).toBe(51);
@@ -117,11 +108,9 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
     withStore(
       dialect,
       async (store) => {
-        for (const id of ["e1", "e2"])
-          await runOnce(store, newRecord(id), async () => ({ result: {} }), committing());
+        for (const id of ["e1", "e2"]) await runOnce(store, newRecord(id), async () => ({ result: {} }), committing());
         const old = Array.from({ length: 2_500 }, () => logRow({ receivedAt: T0.toISOString() }));
-        for (let from = 0; from < old.length; from += 500)
-          await store.appendCallbacks(old.slice(from, from + 500));
+        for (let from = 0; from < old.length; from += 500) await store.appendCallbacks(old.slice(from, from + 500));
         await store.appendCallbacks([logRow({ requestId: "new", receivedAt: at(100).toISOString() })]);
         await store.redirectStates.register("hash", at(10), T0);
         await store.rateCounters.hit("k", 1_000, T0);
@@ -157,10 +146,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       const limits = { callbacks: T0, refusedRowsKept: 10, now: T0 };
       expect(await store.retention.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 25 });
       // What the first sweep has passed would go if it were looked at.
-      await execute(
-        target,
-        "UPDATE oncehook_records SET source = 'platform' WHERE event_id IN ('e1', 'e2001')",
-      );
+      await execute(target, "UPDATE oncehook_records SET source = 'platform' WHERE event_id IN ('e1', 'e2001')");
       expect(await store.retention.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 1 });
       expect(await store.retention.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
       expect(await countOf(target, "oncehook_records", "source = 'platform'")).toBe(1);
@@ -202,9 +188,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
   it("the retention job bounds the bytes of rows without an event, deletes the oldest first, and leaves those of events", () =>
     withStore(dialect, async (store) => {
       const requestBody = "ü".repeat(2_000);
-      const strangers = Array.from({ length: 1_250 }, (_, index) =>
-        logRow({ requestId: `s${index}`, requestBody }),
-      );
+      const strangers = Array.from({ length: 1_250 }, (_, index) => logRow({ requestId: `s${index}`, requestBody }));
       await store.appendCallbacks([logRow({ eventId: "e1", requestBody }), ...strangers]);
       const each = logEntryBytes(strangers[0] ?? logRow());
       expect(each).toBeGreaterThan(4_000);

@@ -13,9 +13,7 @@ const NOW = ago(0);
 const OLD = ago(25);
 
 function insert(table: string, values: Values): string {
-  const texts = Object.values(values).map((value) =>
-    typeof value === "string" ? `'${value}'` : String(value),
-  );
+  const texts = Object.values(values).map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
   return `INSERT INTO oncehook_${table} (${Object.keys(values).join(", ")}) VALUES (${texts.join(", ")})`;
 }
 
@@ -100,11 +98,7 @@ const BROKEN: [title: string, invariant: string, statements: string[]][] = [
   ["a notification has no event", "notifications-of-records", [notification()]],
   ["a notification's event is another source's", "notifications-of-records", [record(other), notification()]],
   ["a notification is there twice", "notifications-once", [record(), notification(), notification()]],
-  [
-    "a delivery was never given to its channel",
-    "deliveries-fanned-out",
-    [record(), notification(), delivery()],
-  ],
+  ["a delivery was never given to its channel", "deliveries-fanned-out", [record(), notification(), delivery()]],
   [
     "a delivery has no time",
     "deliveries-timed",
@@ -120,20 +114,14 @@ const BROKEN: [title: string, invariant: string, statements: string[]][] = [
 const WHOLE: [title: string, statements: string[]][] = [
   ["a record names its row of the log", [record(), logRow({ with_record: 1 }), NAMED]],
   ["two sources have an event of one id", [logRow(), logRow(other), record(), record(other)]],
-  [
-    "an event was answered once, and then as done before",
-    [logRow(), logRow({ outcome: "already_processed" })],
-  ],
+  ["an event was answered once, and then as done before", [logRow(), logRow({ outcome: "already_processed" })]],
   ["rows of no event say success", [logRow({ event_id: null }), logRow({ event_id: null })]],
   ["retention has deleted the row that a record names", [record({ callback_id: 7, created_at: OLD })]],
   ["retention has deleted the record of a notification", [notification({ created_at: OLD })]],
   ["an alert belongs to no event", [notification({ position: 0 })]],
   ["another source's event of that id is exhausted", [record(), failure({ ...other, ...exhausted })]],
   ["an event whose COMMIT was lost waits for its retry", [record(), failure()]],
-  [
-    "two sources notify of an event of one id",
-    [record(), record(other), notification(), notification(other)],
-  ],
+  ["two sources notify of an event of one id", [record(), record(other), notification(), notification(other)]],
   ["a delivery is on its way", [record(), notification(), delivery(), GIVEN_TO_CHANNELS]],
   [
     "a delivery is done",

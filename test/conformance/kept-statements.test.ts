@@ -206,8 +206,7 @@ it("no more than 64 texts of handlers are kept parsed on a connection to postgre
     async (store) => {
       const texts = Array.from({ length: 80 }, (_, number) => `SELECT ${number}`);
       for (const id of ["e1", "e2"]) await run(store, id, ...texts);
-      const kept =
-        "SELECT count(*)::int AS kept FROM pg_prepared_statements WHERE statement ~ '^SELECT [0-9]+$'";
+      const kept = "SELECT count(*)::int AS kept FROM pg_prepared_statements WHERE statement ~ '^SELECT [0-9]+$'";
       const [row] = (await run(store, "e3", kept)) as { kept: number }[];
       expect(row?.kept).toBeGreaterThan(40);
       expect(row?.kept).toBeLessThanOrEqual(64);

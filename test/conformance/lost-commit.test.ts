@@ -23,10 +23,7 @@ describe("a connection that breaks around COMMIT on postgres", () => {
     (_, loss, kept, next) =>
       withDatabase("postgres", (target) =>
         withWire(target.url, async (wire) => {
-          const { store } = await openTarget(
-            { ...target, url: wire.through(target.url) },
-            { migrations: [EFFECTS] },
-          );
+          const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations: [EFFECTS] });
           try {
             let runs = 0;
             const deliver = () =>
@@ -258,24 +255,21 @@ describe("a server that falls silent without closing its connections", () => {
       ),
   );
 
-  it(
-    "a silent server fails a readiness check, and the next one uses another connection",
-    { tags: "full" },
-    () =>
-      withDatabase("postgres", (target) =>
-        withWire(target.url, async (wire) => {
-          const options = { statementTimeoutMs: 200, poolSize: 1 };
-          const { store } = await openTarget({ ...target, url: wire.through(target.url) }, options);
-          try {
-            await store.ping();
-            wire.silence();
-            await expect(store.ping()).rejects.toMatchObject({ name: "ConnectionLost" });
-            await store.ping();
-          } finally {
-            await store.close();
-          }
-        }),
-      ),
+  it("a silent server fails a readiness check, and the next one uses another connection", { tags: "full" }, () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const options = { statementTimeoutMs: 200, poolSize: 1 };
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, options);
+        try {
+          await store.ping();
+          wire.silence();
+          await expect(store.ping()).rejects.toMatchObject({ name: "ConnectionLost" });
+          await store.ping();
+        } finally {
+          await store.close();
+        }
+      }),
+    ),
   );
 
   it("a silent server delays no event past its deadline, neither before its handler nor at its COMMIT", () =>
@@ -305,10 +299,7 @@ describe("a server that falls silent without closing its connections", () => {
   it("silent connections delay no look-up on the others", { tags: "full" }, () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
-        const { store } = await openTarget(
-          { ...target, url: wire.through(target.url) },
-          { statementTimeoutMs: 500 },
-        );
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { statementTimeoutMs: 500 });
         try {
           await Promise.all([store.ping(), store.ping()]);
           wire.silence();

@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type HandlerMigration, type Migration, sql } from "../../src/store/index.ts";
 import { checkTarget } from "../support/check-target.ts";
-import {
-  DIALECTS,
-  openTarget,
-  STAMP,
-  type StoreOptions,
-  type Target,
-  withDatabase,
-} from "../support/databases.ts";
+import { DIALECTS, openTarget, STAMP, type StoreOptions, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
@@ -49,13 +42,8 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
 
   it("a migration that fails is named, and none of them changes anything", () =>
     withDatabase(dialect, async (target) => {
-      const migrations = [
-        creating("good", "CREATE TABLE good (n integer)"),
-        creating("bad", "CREATE NONSENSE"),
-      ];
-      await expect(openTarget(target, { migrations })).rejects.toThrow(
-        'migration "bad" failed, nothing was changed',
-      );
+      const migrations = [creating("good", "CREATE TABLE good (n integer)"), creating("bad", "CREATE NONSENSE")];
+      await expect(openTarget(target, { migrations })).rejects.toThrow('migration "bad" failed, nothing was changed');
       const { store, report } = await openTarget(target, { migrations: migrations.slice(0, 1) });
       await store.close();
       expect(report.applied).toEqual([...SCHEMA, "good"]);
@@ -114,9 +102,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       const refused = openTarget(target, {
         stamp: { ...STAMP, keys: { current: "key-2", previous: ["key-1"] } },
       });
-      await expect(refused).rejects.toThrow(
-        `the database has schema 999, this version of Oncehook knows ${NEWEST}`,
-      );
+      await expect(refused).rejects.toThrow(`the database has schema 999, this version of Oncehook knows ${NEWEST}`);
       expect(await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name")).toEqual(before);
     }));
 
@@ -152,8 +138,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
   const keyed = (current: string, ...previous: string[]) => ({
     stamp: { ...STAMP, keys: { current, previous } },
   });
-  const opened = async (target: Target, options: StoreOptions) =>
-    (await openTarget(target, options)).store.close();
+  const opened = async (target: Target, options: StoreOptions) => (await openTarget(target, options)).store.close();
 
   it("a key that the database was not last used with is refused, and nothing changes", () =>
     withDatabase(dialect, async (target) => {

@@ -42,8 +42,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     ["tx.execute", ({ tx }, statement) => tx.execute(statement)],
     [
       "tx.connection",
-      ({ tx }, statement) =>
-        tx.dialect === "sqlite" ? tx.connection.exec(statement) : tx.connection.query(statement),
+      ({ tx }, statement) => (tx.dialect === "sqlite" ? tx.connection.exec(statement) : tx.connection.query(statement)),
     ],
   ])("a notification is undone where the handler rolls back to a savepoint by %s", (_way, run) =>
     withStore(dialect, async (store, target) => {
@@ -131,12 +130,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       await expect(
         runOnce(store, newRecord("e1"), () => Promise.reject(new Error("down")), committing()),
       ).rejects.toThrow();
-      const ending = await runOnce(
-        store,
-        newRecord("e1"),
-        async () => ({ result: { run: 2 } }),
-        committing(),
-      );
+      const ending = await runOnce(store, newRecord("e1"), async () => ({ result: { run: 2 } }), committing());
       expect(ending).toEqual({ kind: "completed", result: { run: 2 } });
     }));
 
@@ -178,9 +172,9 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       const ids = ["\u00e9", "e\u0301", "k", "k ", " k", "K", "😀", "x".repeat(255)];
       for (const id of ids) {
-        expect(
-          (await runOnce(store, newRecord(id), async () => ({ result: { id } }), committing())).kind,
-        ).toBe("completed");
+        expect((await runOnce(store, newRecord(id), async () => ({ result: { id } }), committing())).kind).toBe(
+          "completed",
+        );
       }
       expect(await countOf(target, "oncehook_records")).toBe(ids.length);
     }));
@@ -276,9 +270,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         },
         committing(),
       );
-      await expect(run).rejects.toThrow(
-        /may not run (?:"COMMIT"|this statement): Oncehook commits the transaction/,
-      );
+      await expect(run).rejects.toThrow(/may not run (?:"COMMIT"|this statement): Oncehook commits the transaction/);
       expect(await countOf(target, "oncehook_records")).toBe(0);
     }));
 

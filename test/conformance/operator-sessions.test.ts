@@ -33,11 +33,7 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
 
   it("the store tells which of many sessions are valid in one query", () =>
     withStore(dialect, async ({ sessions }) => {
-      const [first, second, ended] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [
-        string,
-        string,
-        string,
-      ];
+      const [first, second, ended] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [string, string, string];
       await sessions.create(first, { ...SESSION, expiresAt: later(600) });
       await sessions.create(second, SESSION);
       await sessions.create(ended, SESSION);

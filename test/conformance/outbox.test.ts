@@ -71,9 +71,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
       const taken: string[] = [];
       const take = (all: readonly StoredNotification[]) => taken.push(...all.map(({ eventId }) => eventId));
-      const counts = await Promise.all(
-        [1, 2, 3].map(() => store.outbox.deliverDirectly("log", T0, 20, take)),
-      );
+      const counts = await Promise.all([1, 2, 3].map(() => store.outbox.deliverDirectly("log", T0, 20, take)));
       expect(counts.reduce((sum, count) => sum + count)).toBe(20);
       expect(taken.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${n}`).sort());
       const [first] = await store.notifications.list({ limit: 20 }, { state: "delivered" });
@@ -89,9 +87,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       });
       await expect(refusing).rejects.toThrow("not now");
       const taken: string[] = [];
-      await store.outbox.deliverDirectly("log", T0, 10, (all) =>
-        taken.push(...all.map(({ topic }) => topic)),
-      );
+      await store.outbox.deliverDirectly("log", T0, 10, (all) => taken.push(...all.map(({ topic }) => topic)));
       expect(taken).toEqual(["order.paid"]);
     }));
 
@@ -100,17 +96,13 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
       await store.outbox.fanOut(["webhook"], T0, 100);
       const rounds = await Promise.all(
-        ["a", "b", "c"].map((owner) =>
-          store.notificationDeliveries.leaseDue(["webhook"], lease(owner, T0), 10),
-        ),
+        ["a", "b", "c"].map((owner) => store.notificationDeliveries.leaseDue(["webhook"], lease(owner, T0), 10)),
       );
       const ids = rounds.flat().map(({ id }) => id);
       expect(ids).toHaveLength(20);
       expect(new Set(ids).size).toBe(20);
       expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("d", at(59)), 10)).toEqual([]);
-      expect(
-        await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(59))),
-      ).toBeUndefined();
+      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(59)))).toBeUndefined();
       expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(60)))).toMatchObject({
         attempts: 1,
       });
@@ -201,8 +193,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       const due = await store.notificationDeliveries.leaseDue(["webhook"], lease("a", T0), 10);
       for (const { id, notification } of due) {
         if (notification.eventId === "done") await store.notificationDeliveries.markDelivered([id], "a", T0);
-        if (notification.eventId === "dead")
-          await store.notificationDeliveries.markFailed(id, "a", "gone", null);
+        if (notification.eventId === "dead") await store.notificationDeliveries.markFailed(id, "a", "gone", null);
       }
       const future = new Date(Date.now() + 60_000);
       expect(await store.retention.sweep({ callbacks: future, refusedRowsKept: 10, now: T0 })).toMatchObject({
@@ -262,9 +253,7 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
         await notify(store, id);
         await store.outbox.fanOut(["webhook"], at(seconds), 9);
       }
-      expect(
-        eventsOf(await store.notificationDeliveries.leaseDue(["webhook"], lease("a", at(20)), 1)),
-      ).toEqual(["e2"]);
+      expect(eventsOf(await store.notificationDeliveries.leaseDue(["webhook"], lease("a", at(20)), 1))).toEqual(["e2"]);
     }));
 
   it("the oldest due deliveries are leased first whatever their channels, up to the limit in all", () =>
@@ -316,11 +305,9 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(70)), 9)).toMatchObject([
         { attempts: 2 },
       ]);
-      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(130)))).toMatchObject(
-        {
-          attempts: 2,
-        },
-      );
+      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(130)))).toMatchObject({
+        attempts: 2,
+      });
     }));
 
   it("a process that has lost its lease does not give a delivery up", () =>
@@ -347,25 +334,17 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       await notify(store, "e2");
       await store.outbox.fanOut(["webhook"], T0, 9);
       // Of a process whose clock is 50 seconds ahead.
-      await store.notificationDeliveries.leaseDue(
-        ["webhook"],
-        { ...lease("b", at(50)), now: T0, until: at(110) },
-        9,
-      );
+      await store.notificationDeliveries.leaseDue(["webhook"], { ...lease("b", at(50)), now: T0, until: at(110) }, 9);
       await store.notificationDeliveries.repairTimes(["webhook"], 60_000, T0);
       expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(24)), 9)).toEqual([]);
       expect(await store.notificationDeliveries.leaseDue(["webhook"], lease("c", at(25)), 9)).toHaveLength(1);
-      expect(
-        await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(84))),
-      ).toBeUndefined();
+      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("d", at(84)))).toBeUndefined();
     }));
 
   it("a delivery keeps a lease that is longer than those of another channel", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
       await store.notificationDeliveries.repairTimes(["email"], 1_000, T0);
-      expect(
-        await store.notificationDeliveries.leaseExpired(["webhook"], lease("b", at(59))),
-      ).toBeUndefined();
+      expect(await store.notificationDeliveries.leaseExpired(["webhook"], lease("b", at(59)))).toBeUndefined();
     }));
 });

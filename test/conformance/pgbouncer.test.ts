@@ -54,15 +54,14 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
           ["shop", 2],
           ["other", 1],
         ] as const)
-          expect(
-            await rowsOf(target, `SELECT count(DISTINCT note)::int AS authors FROM ${schema}.effects`),
-          ).toEqual([{ authors }]);
+          expect(await rowsOf(target, `SELECT count(DISTINCT note)::int AS authors FROM ${schema}.effects`)).toEqual([
+            { authors },
+          ]);
         expect(await countOf(target, "pg_tables", "schemaname = 'public'")).toBe(0);
       }),
     );
 
-  it("processes with different handlers each run their own statements, in their own schema", () =>
-    share(500));
+  it("processes with different handlers each run their own statements, in their own schema", () => share(500));
 
   it(
     "processes with different handlers each run their own statements for a minute",
@@ -76,9 +75,7 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
         const config = testConfig({ dialect: "postgres", url }, { DATABASE_SCHEMA: "shop" });
         await migrate({ config, handlers: [], migrations: [] });
         expect(await countOf(target, "shop.oncehook_schema")).toBeGreaterThan(0);
-        expect(await runDoctor(config, [], [])).not.toContainEqual(
-          expect.objectContaining({ level: "failure" }),
-        );
+        expect(await runDoctor(config, [], [])).not.toContainEqual(expect.objectContaining({ level: "failure" }));
         expect((await checkTarget({ dialect: "postgres", url }, "shop")).invariants).not.toEqual([]);
         const asked = testConfig(
           { dialect: "postgres", url: `${url}?options=-c%20timezone%3DAsia/Tokyo` },
@@ -132,9 +129,9 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
             for (const text of ["PREPARE mine AS SELECT 1", "SELECT pg_advisory_lock(1)"])
               await expect(run("e5", text)).rejects.toThrow("behind a pooler");
             expect(await countOf(target, "shop.oncehook_records")).toBe(3);
-            expect(
-              await rowsOf(target, "SELECT to_regclass('public.oncehook_records') AS elsewhere"),
-            ).toEqual([{ elsewhere: null }]);
+            expect(await rowsOf(target, "SELECT to_regclass('public.oncehook_records') AS elsewhere")).toEqual([
+              { elsewhere: null },
+            ]);
           } finally {
             await store.close();
           }

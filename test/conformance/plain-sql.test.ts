@@ -73,8 +73,7 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
     withStore(
       dialect,
       async (store) => {
-        const insert = (tx: Transaction) =>
-          tx.execute(`INSERT INTO effects VALUES (${mark(tx)})`, "e1" as never);
+        const insert = (tx: Transaction) => tx.execute(`INSERT INTO effects VALUES (${mark(tx)})`, "e1" as never);
         const run = runOnce(
           store,
           newRecord("e1"),

@@ -40,16 +40,8 @@ openForAllTests((untilTestsEnd) =>
 
 describe("a PostgreSQL that cannot be used", () => {
   it.each<[string, (address: URL) => void, RegExp]>([
-    [
-      "a wrong password",
-      (address) => (address.password = "wrong"),
-      /password authentication failed for user/,
-    ],
-    [
-      "an unknown role",
-      (address) => (address.username = "no one"),
-      /authentication failed for user "no one"/,
-    ],
+    ["a wrong password", (address) => (address.password = "wrong"), /password authentication failed for user/],
+    ["an unknown role", (address) => (address.username = "no one"), /authentication failed for user "no one"/],
     ["an unknown database", (address) => (address.pathname = "/absent"), /database "absent" does not exist/],
     ["an unknown host", (address) => (address.host = "absent.invalid:5432"), /ENOTFOUND absent.invalid/],
   ])("the error names %s as the cause at once", async (_, change, cause) => {
@@ -146,14 +138,10 @@ describe.each(DIALECTS)("a table of the user's own on %s that a built-in handler
       );
 
       const without = testConfig(fresh, { HANDLERS: "payment_notify,webhook_message" });
-      expect(await runDoctor(without, [], [])).not.toContainEqual(
-        expect.objectContaining({ level: "failure" }),
-      );
+      expect(await runDoctor(without, [], [])).not.toContainEqual(expect.objectContaining({ level: "failure" }));
       await migrating(without);
       // Oncehook's own tables are in nobody's way.
-      expect(await runDoctor(without, [], [])).not.toContainEqual(
-        expect.objectContaining({ level: "failure" }),
-      );
+      expect(await runDoctor(without, [], [])).not.toContainEqual(expect.objectContaining({ level: "failure" }));
       expect(await runDoctor(config, [], [])).toContainEqual(failure);
     }));
 });
@@ -209,9 +197,7 @@ describe("DATABASE_SCHEMA", () => {
       const { contents, invariants } = await checkTarget(fresh, schema);
       expect(contents?.records).toBe(8);
       expect(invariants.filter(({ violations }) => violations > 0)).toEqual([]);
-      expect(await runDoctor(config, [], [])).not.toContainEqual(
-        expect.objectContaining({ level: "failure" }),
-      );
+      expect(await runDoctor(config, [], [])).not.toContainEqual(expect.objectContaining({ level: "failure" }));
     }));
 
   it("processes that start at the same time create the schema once", () =>
@@ -226,10 +212,7 @@ describe("DATABASE_SCHEMA", () => {
       withWire(fresh.url, async (wire) => {
         // The start of a session alone is changed: a setting of the same length that nothing reads.
         wire.replace(/-c search_path=/g, () => "-c app.ignored=");
-        const config = testConfig(
-          { ...fresh, url: wire.through(fresh.url) },
-          { DATABASE_SCHEMA: "oncehook" },
-        );
+        const config = testConfig({ ...fresh, url: wire.through(fresh.url) }, { DATABASE_SCHEMA: "oncehook" });
         await expect(migrating(config)).rejects.toThrow(/DATABASE_SCHEMA: .*pooler/);
         expect(await countOf(fresh, "pg_class", "relname = 'oncehook_schema'")).toBe(0);
       }),

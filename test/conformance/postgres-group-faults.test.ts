@@ -79,9 +79,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
             .catch(() => {});
           return { result: {} };
         };
-        const ended = await Promise.allSettled(
-          IDS.map((id) => deliver(store, id, id === "e2" ? hasty : addEffect)),
-        );
+        const ended = await Promise.allSettled(IDS.map((id) => deliver(store, id, id === "e2" ? hasty : addEffect)));
         expect(ended[2]).toMatchObject({ status: "rejected" });
         expect(await countOf(target, "oncehook_records")).toBe(IDS.length - 1);
       },
@@ -112,9 +110,7 @@ const LINES = {
       INSERT INTO lines VALUES (event);
       RETURN (SELECT count(*)::int FROM lines);
     END`;
-    await sql
-      .raw(`CREATE FUNCTION count_lines(event text) RETURNS int LANGUAGE plpgsql AS $$${body}$$`)
-      .execute(query);
+    await sql.raw(`CREATE FUNCTION count_lines(event text) RETURNS int LANGUAGE plpgsql AS $$${body}$$`).execute(query);
   },
 };
 

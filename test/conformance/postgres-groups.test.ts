@@ -143,9 +143,7 @@ describe("a group of events on postgres", () => {
           void addEffect(scope, eventId).catch(() => {});
           return { result: {} };
         };
-        const ended = await Promise.allSettled(
-          IDS.map((id) => deliver(store, id, id === "e4" ? hasty : addEffect)),
-        );
+        const ended = await Promise.allSettled(IDS.map((id) => deliver(store, id, id === "e4" ? hasty : addEffect)));
         const rejected = ended.flatMap(({ status }, index) => (status === "rejected" ? [IDS[index]] : []));
         expect(rejected).toEqual(["e4"]);
         expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
@@ -200,9 +198,7 @@ describe("a group of events on postgres", () => {
       "postgres",
       async (store, target) => {
         const block: Run = async ({ tx }, eventId) => {
-          await tx
-            .execute(`DO $$ BEGIN INSERT INTO effects (event_id) VALUES ('${eventId}'); END $$`)
-            .catch(() => {});
+          await tx.execute(`DO $$ BEGIN INSERT INTO effects (event_id) VALUES ('${eventId}'); END $$`).catch(() => {});
           return { result: {} };
         };
         expect(await endings(IDS.map((id) => deliver(store, id, block)))).toEqual(ALL_COMPLETED);
@@ -291,12 +287,9 @@ interface Queryable {
 const TENANTS = {
   name: "test-tenants",
   async up({ query }: Parameters<typeof EFFECTS.up>[0]) {
-    const body =
-      "BEGIN PERFORM set_config('app.tenant', tenant, true), set_config('role', 'pg_monitor', true); END";
+    const body = "BEGIN PERFORM set_config('app.tenant', tenant, true), set_config('role', 'pg_monitor', true); END";
     await sql
-      .raw(
-        `CREATE FUNCTION set_tenant(tenant text) RETURNS void LANGUAGE plpgsql AS '${body.replaceAll("'", "''")}'`,
-      )
+      .raw(`CREATE FUNCTION set_tenant(tenant text) RETURNS void LANGUAGE plpgsql AS '${body.replaceAll("'", "''")}'`)
       .execute(query);
   },
 };

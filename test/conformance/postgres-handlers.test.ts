@@ -75,46 +75,23 @@ describe("a handler on postgres", () => {
       const connection = driver(scope);
       const { rows } = await connection.query("SELECT pg_backend_pid() AS pid");
       expect(Reflect.get(connection, "processID")).toBe(rows[0].pid);
-      expect([connection.escapeIdentifier("a b"), connection.escapeLiteral("it's")]).toEqual([
-        '"a b"',
-        "'it''s'",
-      ]);
+      expect([connection.escapeIdentifier("a b"), connection.escapeLiteral("it's")]).toEqual(['"a b"', "'it''s'"]);
       expect(connection.constructor).toBe(pg.Client);
       expect(await connection).toBe(connection);
     });
   });
 
   it.each<[string, (scope: OnceScope) => unknown, string]>([
-    [
-      "a statement with NUL",
-      ({ tx }) => tx.execute("SELECT 1 -- \0"),
-      "a statement for PostgreSQL cannot hold NUL",
-    ],
-    [
-      "a statement with NUL in a comment in front",
-      ({ tx }) => tx.execute("/*\0*/ SELECT 1"),
-      "cannot hold NUL",
-    ],
-    [
-      "a value with NUL",
-      ({ tx }) => tx.execute("SELECT $1::text, $2::text", ["a", "b\0"]),
-      "value 2 holds NUL",
-    ],
+    ["a statement with NUL", ({ tx }) => tx.execute("SELECT 1 -- \0"), "a statement for PostgreSQL cannot hold NUL"],
+    ["a statement with NUL in a comment in front", ({ tx }) => tx.execute("/*\0*/ SELECT 1"), "cannot hold NUL"],
+    ["a value with NUL", ({ tx }) => tx.execute("SELECT $1::text, $2::text", ["a", "b\0"]), "value 2 holds NUL"],
     [
       "a value of a query with NUL",
       ({ tx }) => tx.query.insertInto("effects").values({ event_id: "a\0" }).execute(),
       "value 1 holds NUL",
     ],
-    [
-      "a statement of its connection with NUL",
-      (scope) => driver(scope).query("SELECT '\0'"),
-      "cannot hold NUL",
-    ],
-    [
-      "a value of its connection with NUL",
-      (scope) => driver(scope).query("SELECT $1", ["\0"]),
-      "value 1 holds NUL",
-    ],
+    ["a statement of its connection with NUL", (scope) => driver(scope).query("SELECT '\0'"), "cannot hold NUL"],
+    ["a value of its connection with NUL", (scope) => driver(scope).query("SELECT $1", ["\0"]), "value 1 holds NUL"],
     [
       "values in an object with NUL",
       (scope) => driver(scope).query({ text: "SELECT $1::text", values: ["\0"] }),

@@ -111,9 +111,7 @@ describe("a statement on postgres", () => {
         withSession(target, async (other) => {
           // The connections are there already.
           await Promise.all([store.ping(), store.ping()]);
-          await other.query(
-            "BEGIN; LOCK TABLE oncehook_failures, oncehook_notifications IN ACCESS EXCLUSIVE MODE",
-          );
+          await other.query("BEGIN; LOCK TABLE oncehook_failures, oncehook_notifications IN ACCESS EXCLUSIVE MODE");
           const reading = store.failures.list({ limit: 1 }, {});
           const writing = store.outbox.deliverDirectly("log", new Date(), 1, () => {});
           await other.query("SELECT pg_sleep(0.15)");
@@ -141,9 +139,7 @@ it("a session on postgres whose process falls silent within a transaction is end
     async (store) => {
       const seen: unknown[] = [];
       const handle = async ({ tx }: OnceScope) => {
-        const { rows } = await tx.execute(
-          "SELECT current_setting('idle_in_transaction_session_timeout') AS ended",
-        );
+        const { rows } = await tx.execute("SELECT current_setting('idle_in_transaction_session_timeout') AS ended");
         seen.push(rows[0]);
         return { result: {} };
       };

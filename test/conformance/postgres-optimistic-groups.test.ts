@@ -57,9 +57,7 @@ describe("an optimistic group on postgres", () => {
         const { rows } = await sql<{
           balance: number;
         }>`SELECT balance FROM account WHERE id = 'a' FOR UPDATE`.execute(tx.query);
-        await sql`UPDATE account SET balance = ${(rows[0]?.balance ?? 0) + 1} WHERE id = 'a'`.execute(
-          tx.query,
-        );
+        await sql`UPDATE account SET balance = ${(rows[0]?.balance ?? 0) + 1} WHERE id = 'a'`.execute(tx.query);
       },
     ],
     [
@@ -88,10 +86,8 @@ describe("an optimistic group on postgres", () => {
 
     it("an optimistic group loses no update of one row in 500 events", () => expectNoLostUpdate(500));
 
-    it(
-      "an optimistic group loses no update of one row in 10,000 events",
-      { tags: "full", timeout: 180_000 },
-      () => expectNoLostUpdate(10_000),
+    it("an optimistic group loses no update of one row in 10,000 events", { tags: "full", timeout: 180_000 }, () =>
+      expectNoLostUpdate(10_000),
     );
   });
 
@@ -286,29 +282,24 @@ describe("an optimistic group on postgres", () => {
         await tx.execute(runs > FEW.length ? "SELECT 1" : slowly);
         return { result: {} };
       };
-      const deliveries = FEW.map((id) =>
-        runOnce(store, newRecord(id), (scope) => run(scope, id), committing(3_200)),
-      );
+      const deliveries = FEW.map((id) => runOnce(store, newRecord(id), (scope) => run(scope, id), committing(3_200)));
       await Promise.all(deliveries);
       expect(await transactionsOf(target)).toMatchObject(FEW.map(() => ({ events: 1 })));
     }));
 
-  it(
-    "an optimistic group waits for its answer as long as its statements may take together",
-    { tags: "full" },
-    () =>
-      withStore("postgres", async (store, target) => {
-        let runs = 0;
-        const run: Run = async ({ tx }) => {
-          runs += 1;
-          await tx.execute("SELECT pg_sleep(0.1)");
-          return { result: {} };
-        };
-        const ids = Array.from({ length: 32 }, (_, number) => `e${number}`);
-        await Promise.all(ids.map((id) => deliver(store, id, run)));
-        expect(runs).toBe(ids.length);
-        expect(await transactionsOf(target)).toMatchObject([{ events: ids.length }]);
-      }),
+  it("an optimistic group waits for its answer as long as its statements may take together", { tags: "full" }, () =>
+    withStore("postgres", async (store, target) => {
+      let runs = 0;
+      const run: Run = async ({ tx }) => {
+        runs += 1;
+        await tx.execute("SELECT pg_sleep(0.1)");
+        return { result: {} };
+      };
+      const ids = Array.from({ length: 32 }, (_, number) => `e${number}`);
+      await Promise.all(ids.map((id) => deliver(store, id, run)));
+      expect(runs).toBe(ids.length);
+      expect(await transactionsOf(target)).toMatchObject([{ events: ids.length }]);
+    }),
   );
 
   it("an optimistic group excludes a member that failed before its first statement, and commits the others", () =>

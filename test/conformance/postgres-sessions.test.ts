@@ -45,10 +45,7 @@ const FUNCTIONS = {
     const define = (name: string, body: string) =>
       sql.raw(`CREATE FUNCTION ${name} LANGUAGE plpgsql AS $$BEGIN ${body} END$$`).execute(query);
     await define("hasten() RETURNS void", "PERFORM set_config('synchronous_commit', 'off', false);");
-    await define(
-      "shadow() RETURNS void",
-      "CREATE TEMP TABLE IF NOT EXISTS effects (event_id text, note text);",
-    );
+    await define("shadow() RETURNS void", "CREATE TEMP TABLE IF NOT EXISTS effects (event_id text, note text);");
     await define("take_lock() RETURNS void", "PERFORM pg_advisory_lock(8);");
     await define("hold_cursor() RETURNS void", "EXECUTE 'DECLARE held CURSOR WITH HOLD FOR SELECT 1';");
     await define("open_cursor() RETURNS void", "EXECUTE 'DECLARE opened CURSOR FOR SELECT 1';");
@@ -178,9 +175,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     });
     await expect(committed).rejects.toThrow("the transaction was ended inside the handler");
     const record = newRecord(`e${events}`);
-    expect(
-      await countOf(target, "oncehook_records", `event_id = 'e${events}' AND status = 'processing'`),
-    ).toBe(1);
+    expect(await countOf(target, "oncehook_records", `event_id = 'e${events}' AND status = 'processing'`)).toBe(1);
     expect(await countOf(target, "effects", `event_id = 'e${events}'`)).toBe(0);
     expect(await store.find(record, within(5_000))).toBeUndefined();
     const again = runOnce(store, record, (scope) => addEffect(scope, record.eventId), committing());
@@ -211,9 +206,7 @@ describe("what a handler leaves on its connection to postgres", () => {
     const ids = [await handled(({ tx }) => tx.execute(statement)), await handled(async () => {})];
     for (const id of ids) {
       expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
-      expect(await countOf(target, "oncehook_records", `event_id = '${id}' AND status = 'completed'`)).toBe(
-        1,
-      );
+      expect(await countOf(target, "oncehook_records", `event_id = '${id}' AND status = 'completed'`)).toBe(1);
     }
     expect(await selected("SELECT count(*)::int AS n FROM pg_class WHERE relpersistence = 't'")).toEqual({
       n: 0,
@@ -236,9 +229,7 @@ describe("what a handler leaves on its connection to postgres", () => {
       // Its own effect comes first: what it sets may forbid it.
       await addEffect(scope, id);
       await scope.tx.execute(statement);
-      await scope.tx.execute(
-        "SELECT set_config('search_path', 'public', true), set_config('role', 'none', true)",
-      );
+      await scope.tx.execute("SELECT set_config('search_path', 'public', true), set_config('role', 'none', true)");
     });
     expect(await selected(settings)).toEqual(before);
     await store.ping();
@@ -258,9 +249,7 @@ describe("what a handler leaves on its connection to postgres", () => {
   it("a handler's change to its role sets no default for connections that open later", async () => {
     const user = new URL(target.url).username;
     const name = new URL(target.url).pathname.slice(1);
-    await handled(({ tx }) =>
-      tx.execute(`ALTER ROLE ${user} IN DATABASE ${name} SET synchronous_commit = off`),
-    );
+    await handled(({ tx }) => tx.execute(`ALTER ROLE ${user} IN DATABASE ${name} SET synchronous_commit = off`));
     await execute(target, END_SESSIONS);
     await execute(target, "TRUNCATE commits");
     await handled(async () => {});
@@ -363,10 +352,7 @@ describe("what a member of a group leaves on its connection to postgres", () => 
 describe("a store on a postgres that takes no writes", () => {
   const setReadOnly = (on: Target, to: "on" | "off") => {
     const name = new URL(on.url).pathname.slice(1);
-    return execute(
-      on,
-      `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${to}; COMMIT`,
-    );
+    return execute(on, `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${to}; COMMIT`);
   };
 
   it("a store whose database takes no writes is not ready, and is ready again when it takes them", async () => {

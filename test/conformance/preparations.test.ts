@@ -32,8 +32,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect(claims).toEqual(MANY.map(() => ({ state: "claimed" })));
       const saved = MANY.map((one) => preparations.save(one, "a", Buffer.from(one.eventId)));
       expect(await Promise.all(saved)).toEqual(MANY.map(() => true));
-      for (const one of MANY)
-        expect(Buffer.from((await preparations.get(one))!).toString()).toBe(one.eventId);
+      for (const one of MANY) expect(Buffer.from((await preparations.get(one))!).toString()).toBe(one.eventId);
     }));
 
   it("a store keeps only the owner's result when two results for one event come together", () =>

@@ -88,9 +88,7 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
 
   it("a lease of due deliveries does not read those of other channels", async () => {
     await withStore(dialect, async (store, target) => {
-      const seen = await statementsOf(() =>
-        store.notificationDeliveries.leaseDue(["email:a", "email:b"], LEASE, 10),
-      );
+      const seen = await statementsOf(() => store.notificationDeliveries.leaseDue(["email:a", "email:b"], LEASE, 10));
       await seedRows(target);
       const judged = seen.filter((text) => /UPDATE oncehook_deliveries/.test(text));
       expect(judged).toHaveLength(1);
@@ -283,11 +281,7 @@ async function outbox(store: Store): Promise<void> {
   }
   const [listed] = await store.notifications.list({ limit: 1 }, {});
   await store.outbox.redeliverDead(listed?.id ?? 0, ["webhook"], NOON);
-  const [due] = await store.notificationDeliveries.leaseDue(
-    ["webhook"],
-    { owner: "a", now: LATER, until: LATER },
-    10,
-  );
+  const [due] = await store.notificationDeliveries.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
   await store.notificationDeliveries.release(due?.id ?? 0, "a");
   await store.notificationDeliveries.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
   await store.notificationDeliveries.leaseExpired(["webhook"], LEASE);

@@ -10,9 +10,7 @@ describe.each(DIALECTS)("the lists of records on %s", (dialect) => {
         await runOnce(store, newRecord(id), async () => ({ result: {} }), committing());
       const first = await store.records.list({ limit: 2 }, {});
       expect(first.map(({ eventId }) => eventId)).toEqual(["e3", "e2"]);
-      expect(
-        (await store.records.list({ limit: 2, before: first[1]!.id }, {})).map((r) => r.eventId),
-      ).toEqual(["e1"]);
+      expect((await store.records.list({ limit: 2, before: first[1]!.id }, {})).map((r) => r.eventId)).toEqual(["e1"]);
       expect(await store.records.list({ limit: 9 }, { eventId: "e2" })).toHaveLength(1);
     }));
 

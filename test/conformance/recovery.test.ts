@@ -62,10 +62,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
     withStore(dialect, async (store) => {
       await fail(store, { nextAttemptAt: at(3_600) });
       const asked = { filter: {}, perSecond: 10, createdBy: "token" };
-      const [bulk, other] = [
-        await store.bulkReplays.create(asked, T0),
-        await store.bulkReplays.create(asked, T0),
-      ];
+      const [bulk, other] = [await store.bulkReplays.create(asked, T0), await store.bulkReplays.create(asked, T0)];
       const delaySeconds = 7_200;
       for (const seconds of [0, 100, 200]) {
         await leaseOf(store, seconds, { kind: "bulk", isAlone: true, bulkReplayId: bulk.id });

@@ -30,9 +30,7 @@ describe("spent OAuth states", () => {
       await redirectStates.spend("first to expire", at(300), T0);
       const spend = (n: number) => redirectStates.spend(`state ${n}`, at(600), T0);
       for (let from = 1; from < MAX_SPENT; from += 1_111)
-        await Promise.all(
-          Array.from({ length: Math.min(1_111, MAX_SPENT - from) }, (_, index) => spend(from + index)),
-        );
+        await Promise.all(Array.from({ length: Math.min(1_111, MAX_SPENT - from) }, (_, index) => spend(from + index)));
       expect(await redirectStates.isSpent("first to expire", within(10_000))).toBe(true);
       await redirectStates.spend("one more", at(600), T0);
       expect(await redirectStates.isSpent("first to expire", within(10_000))).toBe(false);

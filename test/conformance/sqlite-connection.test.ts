@@ -41,8 +41,7 @@ describe("tx.connection on SQLite", () => {
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
     await store.ping();
   };
-  const insertTwo = (id: string) =>
-    `INSERT INTO effects (event_id) VALUES ('${id}'), ('${id}') RETURNING event_id`;
+  const insertTwo = (id: string) => `INSERT INTO effects (event_id) VALUES ('${id}'), ('${id}') RETURNING event_id`;
 
   it("a writing statement commits all rows although the handler left its iterator after the first", async () => {
     const first: unknown[] = [];
@@ -109,10 +108,7 @@ describe("tx.connection on SQLite", () => {
   it.each<[string, (connection: DatabaseSync) => unknown]>([
     ["limits", (connection) => Object.assign(Reflect.get(connection, "limits"), { sqlLength: 50 })],
     ["serialize", (connection) => Reflect.get(connection, "serialize").call(connection)],
-    [
-      "deserialize",
-      (connection) => Reflect.get(connection, "deserialize").call(connection, new Uint8Array(8)),
-    ],
+    ["deserialize", (connection) => Reflect.get(connection, "deserialize").call(connection, new Uint8Array(8))],
     ["function", (connection) => connection.function("length", () => 0)],
     ["aggregate", (connection) => connection.aggregate("sum", { start: 0, step: () => 0 })],
     ["createSession", (connection) => connection.createSession()],
@@ -171,11 +167,7 @@ describe("tx.connection on SQLite", () => {
       statement.setReadBigInts(true);
       statement.setReturnArrays(true);
       expect(statement.all()).toEqual([[1n]]);
-      expect([statement.sourceSQL, statement.expandedSQL, statement.columns().length]).toEqual([
-        text,
-        text,
-        1,
-      ]);
+      expect([statement.sourceSQL, statement.expandedSQL, statement.columns().length]).toEqual([text, text, 1]);
     });
     const rows: unknown[] = [];
     await handled((connection) => rows.push(connection.prepare(text).get()));

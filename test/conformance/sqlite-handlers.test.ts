@@ -51,8 +51,7 @@ it.each<[string, string, (scope: OnceScope) => unknown]>([
   [
     "tx.query",
     "Money",
-    ({ tx }) =>
-      tx.query.updateTable("effects").set({ note: new Money() }).where("event_id", "=", "e0").execute(),
+    ({ tx }) => tx.query.updateTable("effects").set({ note: new Money() }).where("event_id", "=", "e0").execute(),
   ],
   ["tx.execute", "Array", ({ tx }) => tx.execute("INSERT INTO effects (event_id) VALUES (?)", [[]])],
   ["tx.execute", "Function", ({ tx }) => tx.execute("INSERT INTO effects (event_id) VALUES (?)", [() => {}])],
@@ -124,18 +123,8 @@ async function connectionOf(store: Store): Promise<DatabaseSync> {
 }
 
 it.each([
-  [
-    "is full",
-    { errcode: 13, handlerStarted: true },
-    "PRAGMA max_page_count = 1",
-    "PRAGMA max_page_count = 1000000",
-  ],
-  [
-    "takes no writes",
-    { errcode: 8, handlerStarted: false },
-    "PRAGMA query_only = ON",
-    "PRAGMA query_only = OFF",
-  ],
+  ["is full", { errcode: 13, handlerStarted: true }, "PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"],
+  ["takes no writes", { errcode: 8, handlerStarted: false }, "PRAGMA query_only = ON", "PRAGMA query_only = OFF"],
 ])(
   "a database on SQLite that %s is unavailable to an event, reports whether the handler ran, and recovers",
   (_, { errcode, handlerStarted }, spoil, mend) =>

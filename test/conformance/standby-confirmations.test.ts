@@ -45,10 +45,7 @@ openForAllTests((untilTestsEnd) =>
 );
 
 beforeEach(async () => {
-  await execute(
-    target,
-    "TRUNCATE pretended.commits; UPDATE pretended.server SET standbys = '', is_well = true",
-  );
+  await execute(target, "TRUNCATE pretended.commits; UPDATE pretended.server SET standbys = '', is_well = true");
   standbys = new SynchronousStandbys(pool);
 });
 
@@ -99,8 +96,7 @@ describe("what was seen on a PostgreSQL", () => {
         return (await withClient(through, within(5_000), read)).rows[0]?.pid;
       };
       const asked = new SynchronousStandbys(through);
-      const confirm = (deadline: number) =>
-        retryUntil(deadline, () => asked.confirm(deadline), transientReason);
+      const confirm = (deadline: number) => retryUntil(deadline, () => asked.confirm(deadline), transientReason);
       await change("standbys = 'a'");
       await asked.confirm(within(5_000));
       const before = await session();

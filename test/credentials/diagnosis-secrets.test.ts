@@ -7,10 +7,7 @@ import { BASE, PRODUCTION } from "../support/configuration.ts";
 import { withFolder } from "../support/folder.ts";
 
 /** What is read of a file with this text, or what is wrong with it. */
-function read(
-  text: string,
-  { env = BASE, mode = 0o600 }: { env?: Record<string, string>; mode?: number } = {},
-) {
+function read(text: string, { env = BASE, mode = 0o600 }: { env?: Record<string, string>; mode?: number } = {}) {
   return withFolder(async (folder) => {
     const file = join(folder, "secrets");
     await writeFile(file, text);
@@ -39,23 +36,17 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
     ["\ntest= the-secret-of-test", "whose line 2 has white space around its secret"],
     ["test=the-secret-of-test\ntest=another-secret", "whose line 2 has the name of a line before it"],
     [`test=${BASE.SIGNING_SECRET}`, "whose line 1 is in use here, expected one of another environment"],
-    [
-      "production=the-secret-of-production",
-      "whose line 1 names production; put the other environments' secrets",
-    ],
+    ["production=the-secret-of-production", "whose line 1 names production; put the other environments' secrets"],
     [
       Array.from({ length: 17 }, (_, index) => `e${index}=the-secret-of-${index}`).join("\n"),
       "which has 17 secrets, expected at most 16",
     ],
-  ])(
-    "a wrong line of DIAGNOSE_SECRETS_FILE is refused by its number, without its text: %s",
-    async (text, says) => {
-      const problem = String(await read(text));
-      expect(problem).toContain('DIAGNOSE_SECRETS_FILE: got "FILE", ');
-      expect(problem).toContain(says);
-      expect(problem).not.toMatch(/the-secret-of-|a-secret-of-some-length/);
-    },
-  );
+  ])("a wrong line of DIAGNOSE_SECRETS_FILE is refused by its number, without its text: %s", async (text, says) => {
+    const problem = String(await read(text));
+    expect(problem).toContain('DIAGNOSE_SECRETS_FILE: got "FILE", ');
+    expect(problem).toContain(says);
+    expect(problem).not.toMatch(/the-secret-of-|a-secret-of-some-length/);
+  });
 
   it("DIAGNOSE_SECRETS_FILE may name production in production", async () => {
     expect(await read("production-2024=the-former-secret", { env: PRODUCTION })).toHaveLength(1);
@@ -74,8 +65,6 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
     for (const mode of [0o400, 0o600, 0o440, 0o640])
       expect(await read("test=the-secret-of-test", { mode })).toHaveLength(1);
     const config = loadConfig({ ...BASE, DIAGNOSE_SECRETS_FILE: "/nowhere/secrets" });
-    await expect(readDiagnosisSecrets(config)).rejects.toThrow(
-      'got "/nowhere/secrets", which does not exist',
-    );
+    await expect(readDiagnosisSecrets(config)).rejects.toThrow('got "/nowhere/secrets", which does not exist');
   });
 });

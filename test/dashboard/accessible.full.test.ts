@@ -39,32 +39,29 @@ async function go(page: Page, [path, heading]: (typeof PAGES)[number]): Promise<
   await page.getByText(/^Reading /).waitFor({ state: "hidden" });
 }
 
-it.each(["light", "dark"] as const)(
-  "axe finds no violation on any page: %s",
-  { timeout: LIMIT_MS },
-  (colorScheme) =>
-    withDashboard(
-      async ({ page, receiver, problems }) => {
-        await receiver.send(payment({ event_id: "evt_1" }));
-        await receiver.send(payment(), { secret: "another secret of the same length" });
-        await receiver.send(event("unreliable", {}, { event_id: "evt_2" }));
-        await page.goto("/sign-in");
-        await page.getByLabel("Admin token").waitFor();
-        const found: Record<string, string[]> = { "/sign-in": await violations(page) };
-        await signIn(page);
-        for (const shown of PAGES) {
-          await go(page, shown);
-          found[shown[0]] = await violations(page);
-        }
-        expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
-        expect(problems).toEqual([]);
-      },
-      {
-        handlers: [unreliable().handler],
-        env: { RETRY_MAX: "0", SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
-      },
-      { colorScheme, reducedMotion: "reduce" },
-    ),
+it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { timeout: LIMIT_MS }, (colorScheme) =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      await receiver.send(payment({ event_id: "evt_1" }));
+      await receiver.send(payment(), { secret: "another secret of the same length" });
+      await receiver.send(event("unreliable", {}, { event_id: "evt_2" }));
+      await page.goto("/sign-in");
+      await page.getByLabel("Admin token").waitFor();
+      const found: Record<string, string[]> = { "/sign-in": await violations(page) };
+      await signIn(page);
+      for (const shown of PAGES) {
+        await go(page, shown);
+        found[shown[0]] = await violations(page);
+      }
+      expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
+      expect(problems).toEqual([]);
+    },
+    {
+      handlers: [unreliable().handler],
+      env: { RETRY_MAX: "0", SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
+    },
+    { colorScheme, reducedMotion: "reduce" },
+  ),
 );
 
 it("the dashboard fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>

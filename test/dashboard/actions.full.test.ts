@@ -93,8 +93,7 @@ it("the outcome of a retry stays visible until it is closed, and the focus stays
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "hidden" });
       await until(
-        async () =>
-          (await page.evaluate("document.activeElement.textContent")) === "evt_a was run now: success.",
+        async () => (await page.evaluate("document.activeElement.textContent")) === "evt_a was run now: success.",
       );
     },
     { handlers: [handler], env: OPEN },
@@ -113,8 +112,7 @@ it("the focus returns to the button of a dry run when its result is closed", { t
       await expectShown(dialog.getByText("nothing has changed"));
       await dialog.getByRole("button", { name: "Close" }).click();
       await until(
-        async () =>
-          (await page.evaluate("document.activeElement.getAttribute('aria-label')")) === "Dry run: evt_a",
+        async () => (await page.evaluate("document.activeElement.getAttribute('aria-label')")) === "Dry run: evt_a",
       );
     },
     { handlers: [handler], env: OPEN },

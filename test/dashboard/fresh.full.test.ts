@@ -15,8 +15,7 @@ const discarded = (id: string) => [`/api/v1/failures/platform/${id}`, { method: 
 it("the page shows that one of a long list of failures has gone", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
-      for (let at = 0; at < 60; at += 1)
-        await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
+      for (let at = 0; at < 60; at += 1) await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
       await inItsOwnTime(page);
       await page.goto("/failures");
       await signIn(page);
@@ -32,24 +31,21 @@ it("the page shows that one of a long list of failures has gone", { timeout: LIM
   ),
 );
 
-it(
-  "the list drops a failure that another operator has discarded, and reports it",
-  { timeout: LIMIT_MS },
-  () =>
-    withDashboard(
-      async ({ page, receiver }) => {
-        await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
-        await page.goto("/failures");
-        await signIn(page);
-        const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
-        await retry.waitFor();
-        await receiver.admin(...discarded("evt_gone"));
-        await retry.click();
-        await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
-        await expectShown(page.getByText("No failures match."));
-      },
-      { handlers: [unreliable().handler], env: OPEN },
-    ),
+it("the list drops a failure that another operator has discarded, and reports it", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
+      await page.goto("/failures");
+      await signIn(page);
+      const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
+      await retry.waitFor();
+      await receiver.admin(...discarded("evt_gone"));
+      await retry.click();
+      await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
+      await expectShown(page.getByText("No failures match."));
+    },
+    { handlers: [unreliable().handler], env: OPEN },
+  ),
 );
 
 it("the page of a failed event updates until its failure is closed", { timeout: LIMIT_MS }, () =>

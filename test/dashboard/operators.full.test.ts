@@ -6,12 +6,7 @@ import { expectShown, withPage } from "./dashboard.ts";
 const LIMIT_MS = 120_000;
 
 /** Goes to the provider by the button, signs in there and consents. */
-async function signInAtProvider(
-  page: Page,
-  { platform, base }: OperatorsTest,
-  login: string,
-  to = "",
-): Promise<void> {
+async function signInAtProvider(page: Page, { platform, base }: OperatorsTest, login: string, to = ""): Promise<void> {
   await page.goto(base + to);
   await page.getByRole("link", { name: new URL(platform.issuer).host }).click();
   await page.locator("input[name=login]").fill(login);
@@ -51,16 +46,13 @@ it("the page after the sign-in is the one that a link led to, with its filter", 
   ),
 );
 
-it(
-  "a user whom the provider knows but neither list names is rejected with a message",
-  { timeout: LIMIT_MS },
-  () =>
-    withOperators("sqlite", (test) =>
-      withPage(test.base, async ({ page }) => {
-        await signInAtProvider(page, test, "mallory");
-        await expectShown(page.getByText(/on neither list/));
-        await page.goto(`${test.base}/callbacks`);
-        await page.waitForURL(/\/sign-in/);
-      }),
-    ),
+it("a user whom the provider knows but neither list names is rejected with a message", { timeout: LIMIT_MS }, () =>
+  withOperators("sqlite", (test) =>
+    withPage(test.base, async ({ page }) => {
+      await signInAtProvider(page, test, "mallory");
+      await expectShown(page.getByText(/on neither list/));
+      await page.goto(`${test.base}/callbacks`);
+      await page.waitForURL(/\/sign-in/);
+    }),
+  ),
 );

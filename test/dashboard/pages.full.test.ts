@@ -68,8 +68,7 @@ it("the failures page replays all failures of a filter, and shows the progress",
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {
-      for (let at = 0; at < 3; at += 1)
-        await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
+      for (let at = 0; at < 3; at += 1) await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
       state.down = false;
       await page.goto("/failures?event_type=unreliable");
       await signIn(page);

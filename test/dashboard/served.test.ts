@@ -13,16 +13,12 @@ async function page(origin: string): Promise<{ response: Response; html: string 
   return { response, html: await response.text() };
 }
 
-const assetsOf = (html: string) =>
-  [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+const assetsOf = (html: string) => [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
 
 it("the page is public, with a nonce of its own for styles and no other host", () =>
   withReceiver("sqlite", async ({ adminOrigin }) => {
     const { response, html } = await page(adminOrigin);
-    expect([response.status, response.headers.get("content-type")]).toEqual([
-      200,
-      "text/html; charset=utf-8",
-    ]);
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(response.headers.get("cache-control")).toBe("no-cache");
     const policy = response.headers.get("content-security-policy") ?? "";
     const [, nonce] = /style-src 'self' 'nonce-([\w-]{22})'/.exec(policy) ?? [];
@@ -57,13 +53,7 @@ it.each([
 
 it("the addresses of pages return the page, and every other one returns 404 as JSON", () =>
   withReceiver("sqlite", async ({ adminOrigin, admin }) => {
-    for (const path of [
-      "/callbacks?status=5xx",
-      "/events/platform/evt%2F1",
-      "/failures",
-      "/audit",
-      "/sign-in",
-    ]) {
+    for (const path of ["/callbacks?status=5xx", "/events/platform/evt%2F1", "/failures", "/audit", "/sign-in"]) {
       const { response, html } = await page(adminOrigin + path);
       expect([path, response.status, html.includes('id="root"')]).toEqual([path, 200, true]);
     }
@@ -79,10 +69,7 @@ it("a browser at an address that does not exist gets the page with 404, but not 
     const wrong = await fetch(`${adminOrigin}/call-backs/7`, asBrowser);
     expect([wrong.status, (await wrong.text()).includes('id="root"')]).toEqual([404, true]);
     const ofApi = await fetch(`${adminOrigin}/api/v1/call-backs`, asBrowser);
-    expect([ofApi.status, ofApi.headers.get("content-type")]).toEqual([
-      401,
-      "application/json; charset=utf-8",
-    ]);
+    expect([ofApi.status, ofApi.headers.get("content-type")]).toEqual([401, "application/json; charset=utf-8"]);
   }));
 
 it("the page shows its data only with the token", () =>

@@ -80,9 +80,7 @@ it(
         await expectShown(code.getByText(IDENTITY_TEXTS.id));
         await expectShown(section.getByText("within 6,667 ms"));
         await expectShown(section.getByText(/ ms of 10 s$/));
-        expect(await section.locator("dt", { hasText: "Handled" }).locator("..").textContent()).toBe(
-          "Handled1",
-        );
+        expect(await section.locator("dt", { hasText: "Handled" }).locator("..").textContent()).toBe("Handled1");
         await section.getByRole("button", { name: "Check endpoints of billing" }).click();
         await expectShown(section.getByText(`Reached: ${url} `));
         expect(problems).toEqual([]);
@@ -97,8 +95,7 @@ it("the page shows when the secrets of each tenant were used, on request", { tim
   return withDashboard(
     async ({ page, receiver, problems }) => {
       const body = Buffer.from('{"id":"1","type":"order"}');
-      const headers =
-        hmac({ ...own, secret: "the secret of a shop" }).sign?.({ body, now: new Date() }) ?? {};
+      const headers = hmac({ ...own, secret: "the secret of a shop" }).sign?.({ body, now: new Date() }) ?? {};
       const url = `${receiver.publicOrigin}/hooks/acme`;
       expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
       await until(async () => (await receiver.count("oncehook_tenant_secret_uses")) === 1);

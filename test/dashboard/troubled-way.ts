@@ -26,9 +26,7 @@ export function withTroubledDashboard<T>(
           if (trouble === undefined) passOn(receiver.adminOrigin, incoming, response);
           else if (trouble === "away") incoming.socket.destroy();
           else if (trouble !== "hangs")
-            response
-              .writeHead(trouble, { "content-type": "application/json" })
-              .end('{"error":"out of order"}');
+            response.writeHead(trouble, { "content-type": "application/json" }).end('{"error":"out of order"}');
         },
         (origin) => withPage(origin, (opened) => use({ receiver, troubles, ...opened })),
       ),

@@ -8,19 +8,16 @@ const LIMIT_MS = 180_000;
 const PATIENCE_MS = 60_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-it(
-  "a hanging overview is reported instead of an empty list of what needs attention",
-  { timeout: LIMIT_MS },
-  () =>
-    withTroubledDashboard(async ({ page, troubles }) => {
-      await inItsOwnTime(page);
-      await page.goto("/");
-      await signIn(page);
-      await page.getByText("Nothing needs attention.").waitFor();
-      troubles.set("/api/v1/overview", "hangs");
-      await untilInItsTime(page, () => page.getByText("updates have stopped").isVisible());
-      expect(await page.getByText("Nothing needs attention.").count()).toBe(0);
-    }),
+it("a hanging overview is reported instead of an empty list of what needs attention", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    await inItsOwnTime(page);
+    await page.goto("/");
+    await signIn(page);
+    await page.getByText("Nothing needs attention.").waitFor();
+    troubles.set("/api/v1/overview", "hangs");
+    await untilInItsTime(page, () => page.getByText("updates have stopped").isVisible());
+    expect(await page.getByText("Nothing needs attention.").count()).toBe(0);
+  }),
 );
 
 it("the page reports a receiver that hangs", { timeout: LIMIT_MS }, () =>
@@ -140,33 +137,30 @@ it("an event stays on its page when it cannot be read again", { timeout: LIMIT_M
   ),
 );
 
-it(
-  "pages stay while the receiver is away, say since when, and continue by themselves",
-  { timeout: LIMIT_MS },
-  () =>
-    withTroubledDashboard(async ({ page, troubles, problems }) => {
-      await inItsOwnTime(page);
-      await page.goto("/sources");
-      await signIn(page);
-      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
-      // The pages that may be opened later are read ahead.
-      await page.waitForLoadState("networkidle");
-      troubles.set("/", "away");
-      const banner = page.getByText(/^The receiver does not respond\. Last response: \d/);
-      await untilInItsTime(page, () => banner.isVisible());
-      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
-      const audit = page.getByRole("heading", { name: "Audit log" });
-      await page.getByRole("link", { name: "Audit log" }).click();
-      await untilInItsTime(page, () => audit.isVisible());
-      await page.getByRole("link", { name: "Sources and handlers" }).click();
-      await untilInItsTime(page, () => page.getByText("The sources could not be read").isVisible());
-      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
-      troubles.clear();
-      await untilInItsTime(page, async () => (await banner.count()) === 0);
-      await untilInItsTime(page, async () => (await page.getByText("could not be read").count()) === 0);
-      await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
-      expect(problems).toEqual([]);
-    }),
+it("pages stay while the receiver is away, say since when, and continue by themselves", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles, problems }) => {
+    await inItsOwnTime(page);
+    await page.goto("/sources");
+    await signIn(page);
+    await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
+    // The pages that may be opened later are read ahead.
+    await page.waitForLoadState("networkidle");
+    troubles.set("/", "away");
+    const banner = page.getByText(/^The receiver does not respond\. Last response: \d/);
+    await untilInItsTime(page, () => banner.isVisible());
+    await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
+    const audit = page.getByRole("heading", { name: "Audit log" });
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await untilInItsTime(page, () => audit.isVisible());
+    await page.getByRole("link", { name: "Sources and handlers" }).click();
+    await untilInItsTime(page, () => page.getByText("The sources could not be read").isVisible());
+    await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
+    troubles.clear();
+    await untilInItsTime(page, async () => (await banner.count()) === 0);
+    await untilInItsTime(page, async () => (await page.getByText("could not be read").count()) === 0);
+    await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
+    expect(problems).toEqual([]);
+  }),
 );
 
 it("an address of the page that does not exist says so and links back", { timeout: LIMIT_MS }, () =>

@@ -8,7 +8,7 @@ import { freePort } from "../support/free-port.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
-import { ask, type ProxyAddress, type Response, OTHER_ADDRESS } from "./proxy-client.ts";
+import { ask, OTHER_ADDRESS, type ProxyAddress, type Response } from "./proxy-client.ts";
 import { startProxy } from "./proxy-process.ts";
 
 const OPERATOR = "127.0.0.2";
@@ -16,13 +16,9 @@ const program = onThePath("caddy");
 
 /** The block of docs/admin-api.md, for a host, a certificate and a network of this test's. */
 async function caddyfile(folder: string, httpsPort: number, upstream: string): Promise<string> {
-  const [, block = ""] =
-    /```caddyfile\n([\s\S]*?)```/.exec(await readFile("docs/admin-api.md", "utf8")) ?? [];
+  const [, block = ""] = /```caddyfile\n([\s\S]*?)```/.exec(await readFile("docs/admin-api.md", "utf8")) ?? [];
   const site = block
-    .replace(
-      "admin.example.com {",
-      `https://localhost:${httpsPort} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`,
-    )
+    .replace("admin.example.com {", `https://localhost:${httpsPort} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`)
     .replace("192.0.2.0/24", `${OPERATOR}/32`)
     .replace("127.0.0.1:8081", upstream);
   expect(site).toMatch(/tls .+[\s\S]+not remote_ip 127\.0\.0\.2\/32[\s\S]+reverse_proxy 127\.0\.0\.1:\d+/);

@@ -39,15 +39,10 @@ function begin({ env, workdir, user }: BuiltImage, words: readonly string[], mor
   return spawn(program, args, { cwd: workdir, env: { ...env, ...more }, stdio: "pipe", ...user });
 }
 
-function isHealthy(
-  { env, workdir, user, stage }: BuiltImage,
-  more: Record<string, string>,
-): Promise<boolean> {
+function isHealthy({ env, workdir, user, stage }: BuiltImage, more: Record<string, string>): Promise<boolean> {
   const [program = "", ...args] = healthCheck(stage);
   return new Promise((resolve) => {
-    execFile(program, args, { cwd: workdir, env: { ...env, ...more }, ...user }, (error) =>
-      resolve(error === null),
-    );
+    execFile(program, args, { cwd: workdir, env: { ...env, ...more }, ...user }, (error) => resolve(error === null));
   });
 }
 
@@ -90,8 +85,7 @@ describe("what deploy/Dockerfile builds", () => {
       expect(await isHealthy(image, env)).toBe(false);
       const child = begin(image, command(image.stage), env);
       const words: string[] = [];
-      for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (chunk) => words.push(String(chunk)));
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => words.push(String(chunk)));
       try {
         await until(async () => {
           if (hasEnded(child)) throw new Error(`it ended with ${child.exitCode}: ${words.join("")}`);
@@ -128,14 +122,7 @@ describe("a project that oncehook init wrote", () => {
         await npm(image.built, "pack", "--ignore-scripts", "--pack-destination", project);
         const [tarball = ""] = globSync("*.tgz", { cwd: project });
         // As a user has it, with a script policy: npm warns of each install script that it does not cover.
-        const { stderr } = await npmRun(
-          project,
-          "install",
-          "--omit=dev",
-          "--no-audit",
-          "--no-fund",
-          `./${tarball}`,
-        );
+        const { stderr } = await npmRun(project, "install", "--omit=dev", "--no-audit", "--no-fund", `./${tarball}`);
         expect(stderr).not.toContain("install script");
         expect(await npm(project, "test")).toMatch(/pass 3\n/);
         expect(await exportsOf(project)).toEqual(["function", "function", "function"]);

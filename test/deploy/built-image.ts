@@ -88,9 +88,7 @@ async function copy(value: string, { context, stage }: Sources, workdir: string)
   const folder = value.includes("--from=") ? stage : context;
   const words = value.split(" ").filter((word) => !word.startsWith("--"));
   const to = words.pop() ?? "";
-  for (const from of words.flatMap((word) =>
-    word.includes("*") ? globSync(word, { cwd: folder }) : [word],
-  )) {
+  for (const from of words.flatMap((word) => (word.includes("*") ? globSync(word, { cwd: folder }) : [word]))) {
     const target = to.endsWith("/") ? join(workdir, to, basename(from)) : join(workdir, to);
     await cp(join(folder, from), target, { recursive: true, verbatimSymlinks: true });
   }

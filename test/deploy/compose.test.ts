@@ -23,10 +23,7 @@ interface Service {
 interface Compose {
   readonly name: string;
   readonly services: Record<string, Service>;
-  readonly networks: Record<
-    string,
-    { readonly ipam?: { readonly config: readonly { readonly subnet: string }[] } }
-  >;
+  readonly networks: Record<string, { readonly ipam?: { readonly config: readonly { readonly subnet: string }[] } }>;
   readonly volumes: Record<string, unknown>;
 }
 
@@ -120,9 +117,7 @@ describe("deploy/compose.yml", () => {
   });
 
   it("deploy/compose.yml gives Caddy every variable that its file reads and that has no usable default", () => {
-    const read = [...readFileSync("deploy/caddy/Caddyfile", "utf8").matchAll(/\{\$(\w+):/g)].map(
-      ([, name]) => name,
-    );
+    const read = [...readFileSync("deploy/caddy/Caddyfile", "utf8").matchAll(/\{\$(\w+):/g)].map(([, name]) => name);
     const ports = ["ONCEHOOK_HTTP_PORT", "ONCEHOOK_HTTPS_PORT"];
     const given = Object.keys(compose.services.caddy?.environment ?? {});
     expect([...given, ...ports].toSorted()).toEqual([...new Set(read)].toSorted());

@@ -16,9 +16,7 @@ const nodeOptions = (line: string) => line.match(/--(?:max|v8)-[\w-]+=\d+/g);
 describe("deploy/Dockerfile", () => {
   it("the linter finds no fault in the Dockerfile, and finds one in a faulty copy", () => {
     expect(validate(DOCKERFILE).map(({ message }) => message)).toEqual([]);
-    expect(
-      validate(DOCKERFILE.replace("HEALTHCHECK --interval=10s", "HEALTHCHECK --interval=10")),
-    ).not.toEqual([]);
+    expect(validate(DOCKERFILE.replace("HEALTHCHECK --interval=10s", "HEALTHCHECK --interval=10"))).not.toEqual([]);
   });
 
   it("the Dockerfile copies what exists, and what the build's context lets in", () => {
@@ -54,13 +52,8 @@ describe("the Dockerfile of a project, in docs/production.md", () => {
     expect(packages?.image).toBe(build?.image.replace("AS build", "AS packages"));
     expect(own?.image).toBe(final?.image);
     const path = "node_modules/oncehook/";
-    expect(command(own!)).toEqual(
-      command(final!).map((word) => (word.startsWith("dist/") ? `${path}${word}` : word)),
-    );
+    expect(command(own!)).toEqual(command(final!).map((word) => (word.startsWith("dist/") ? `${path}${word}` : word)));
     expect(healthCheck(own!)).toEqual(healthCheck(final!));
-    expect([saidBy(own!, "USER"), saidBy(own!, "ENV")]).toEqual([
-      saidBy(final!, "USER"),
-      saidBy(final!, "ENV"),
-    ]);
+    expect([saidBy(own!, "USER"), saidBy(own!, "ENV")]).toEqual([saidBy(final!, "USER"), saidBy(final!, "ENV")]);
   });
 });

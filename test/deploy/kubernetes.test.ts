@@ -26,8 +26,7 @@ describe("deploy/kubernetes", () => {
     tags: "full",
     timeout: 120_000,
   }, async () => {
-    for (const manifest of bare())
-      expect([manifest.kind, schemaErrors(manifest)]).toEqual([manifest.kind, null]);
+    for (const manifest of bare()) expect([manifest.kind, schemaErrors(manifest)]).toEqual([manifest.kind, null]);
     expect(await typeErrors(bare())).toEqual([]);
     const noImage = structuredClone(only("Deployment"));
     delete noImage.spec.selector;
@@ -86,12 +85,8 @@ describe("deploy/kubernetes", () => {
     const kustomization = parse(readFileSync(`${FOLDER}/kustomization.yaml`, "utf8"));
     const files = globSync("*.yaml", { cwd: FOLDER });
     const apart = ["kustomization.yaml", "migrate-job.yaml", "secret.example.yaml"];
-    expect(kustomization.resources.toSorted()).toEqual(
-      files.filter((file) => !apart.includes(file)).toSorted(),
-    );
-    const spaces = bare().map(({ kind, metadata }) =>
-      kind === "Namespace" ? metadata.name : metadata.namespace,
-    );
+    expect(kustomization.resources.toSorted()).toEqual(files.filter((file) => !apart.includes(file)).toSorted());
+    const spaces = bare().map(({ kind, metadata }) => (kind === "Namespace" ? metadata.name : metadata.namespace));
     expect(new Set(spaces)).toEqual(new Set([kustomization.namespace]));
     const [{ name, newName, newTag }] = kustomization.images;
     expect(receiver.image).toBe(name);
@@ -112,8 +107,7 @@ describe("deploy/kubernetes", () => {
         .map(({ kind }) => kind)
         .filter((kind) => !apart.includes(kind));
       expect(objects.map(({ kind }) => kind).toSorted()).toEqual(kinds.toSorted());
-      const [container] =
-        objects.find(({ kind }) => kind === "Deployment")?.spec.template.spec.containers ?? [];
+      const [container] = objects.find(({ kind }) => kind === "Deployment")?.spec.template.spec.containers ?? [];
       expect(container.image).toBe(migration.image);
     },
   );
@@ -151,10 +145,7 @@ describe("deploy/kubernetes", () => {
     const config = productionConfig(values);
     expect(config.environment).toBe("production");
     const ports = Object.fromEntries(
-      receiver.ports.map(({ name, containerPort }: { name: string; containerPort: number }) => [
-        name,
-        containerPort,
-      ]),
+      receiver.ports.map(({ name, containerPort }: { name: string; containerPort: number }) => [name, containerPort]),
     );
     expect([config.listen.port, config.admin.port]).toEqual([ports.public, ports.admin]);
     expect(() => productionConfig({ ...values, TRUST_PROXY: "" })).toThrow(/TRUST_PROXY/);
@@ -178,8 +169,7 @@ describe("deploy/kubernetes", () => {
   });
 
   it("a pod drains before it is killed", () => {
-    const [, wait = ""] =
-      /setTimeout\(\(\) => \{\}, (\d+)\)/.exec(receiver.lifecycle.preStop.exec.command[2]) ?? [];
+    const [, wait = ""] = /setTimeout\(\(\) => \{\}, (\d+)\)/.exec(receiver.lifecycle.preStop.exec.command[2]) ?? [];
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(Number(wait) / 1000 + 10);
   });
 });

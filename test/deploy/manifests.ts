@@ -30,7 +30,6 @@ export function manifests(): (Manifest & { readonly file: string })[] {
 /** The one object of that kind. */
 export function only(kind: string): Manifest {
   const found = manifests().filter((manifest) => manifest.kind === kind);
-  if (found.length !== 1 || found[0] === undefined)
-    throw new Error(`expected one ${kind}, got ${found.length}`);
+  if (found.length !== 1 || found[0] === undefined) throw new Error(`expected one ${kind}, got ${found.length}`);
   return found[0];
 }

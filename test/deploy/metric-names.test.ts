@@ -18,9 +18,7 @@ function namesIn(expr: string): string[] {
     .replace(/\{[^}]*\}/g, "{}")
     .replace(/\[[^\]]*\]/g, "[]")
     .replace(/\b(?:by|without) \([^)]*\)/g, "");
-  return [...bare.matchAll(/(?<![\w:.])[a-zA-Z_][\w:]*/g)]
-    .map(([name]) => name)
-    .filter((name) => !WORDS.has(name));
+  return [...bare.matchAll(/(?<![\w:.])[a-zA-Z_][\w:]*/g)].map(([name]) => name).filter((name) => !WORDS.has(name));
 }
 
 /** The names under which a real receiver tells its metrics, with those of their samples. */
@@ -49,8 +47,7 @@ describe("the metrics of a real receiver", () => {
 
   it("the metrics are those of docs/monitoring.md, each of them and no other", async () => {
     const { metrics } = await toldNames();
-    const [, section = ""] =
-      /^## Metrics$([\s\S]*?)^## /m.exec(readFileSync("docs/monitoring.md", "utf8")) ?? [];
+    const [, section = ""] = /^## Metrics$([\s\S]*?)^## /m.exec(readFileSync("docs/monitoring.md", "utf8")) ?? [];
     const rows = section.split("\n").filter((line) => line.startsWith("| `"));
     const described = rows.flatMap((row) =>
       [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),

@@ -5,7 +5,7 @@ import { payment } from "../support/receiver.ts";
 import { behindAProxy, signature } from "./behind-a-proxy.ts";
 import { letsListen } from "./listens-through.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
-import { ask, exchange, PATIENT_MS, OTHER_ADDRESS } from "./proxy-client.ts";
+import { ask, exchange, OTHER_ADDRESS, PATIENT_MS } from "./proxy-client.ts";
 import { holdsItsPromises } from "./proxy-promises.ts";
 import { startNginx } from "./start-nginx.ts";
 
@@ -29,9 +29,7 @@ describe("deploy/nginx/oncehook.conf", () => {
       let refused: Awaited<ReturnType<typeof once>> | undefined;
       for (let round = 0; round < 50 && refused === undefined; round += 1) {
         const answers = await Promise.all(Array.from({ length: 100 }, once));
-        expect(new Set(answers.map(({ status }) => status).filter((status) => status !== 429))).toEqual(
-          new Set([401]),
-        );
+        expect(new Set(answers.map(({ status }) => status).filter((status) => status !== 429))).toEqual(new Set([401]));
         refused = answers.find(({ status }) => status === 429);
       }
       expect(JSON.parse(refused?.text ?? "")).toEqual({ error: "too many requests" });

@@ -71,13 +71,10 @@ async function withPrometheus<T>(receiver: TestReceiver, use: (url: string) => P
 
 async function ask<T>(url: string, path: string): Promise<T | undefined> {
   const response = await fetch(url + path).catch(() => undefined);
-  return response === undefined
-    ? undefined
-    : ((await response.json().catch(() => undefined)) as T | undefined);
+  return response === undefined ? undefined : ((await response.json().catch(() => undefined)) as T | undefined);
 }
 
-const query = (url: string, expr: string) =>
-  ask<QueryAnswer>(url, `/api/v1/query?query=${encodeURIComponent(expr)}`);
+const query = (url: string, expr: string) => ask<QueryAnswer>(url, `/api/v1/query?query=${encodeURIComponent(expr)}`);
 
 async function sampleOf(url: string, expr: string): Promise<number | undefined> {
   const value = (await query(url, expr))?.data?.result[0]?.value[1];
@@ -130,8 +127,7 @@ if (MISSING.length > 0) {
               }
               expect(broken).toEqual([]);
               const rules = async () =>
-                (await ask<RulesAnswer>(url, "/api/v1/rules"))?.data.groups.flatMap((group) => group.rules) ??
-                [];
+                (await ask<RulesAnswer>(url, "/api/v1/rules"))?.data.groups.flatMap((group) => group.rules) ?? [];
               await until(async () => {
                 const all = await rules();
                 return all.length > 10 && all.every(({ health }) => health !== "unknown");

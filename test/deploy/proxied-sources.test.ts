@@ -48,9 +48,7 @@ it("the shipped proxies and the memory for unverified bodies hold the largest bo
   expect(nginx * MIB).toBeGreaterThanOrEqual(largest);
   expect(caddy).toBe(nginx);
   expect(numbersOf("deploy/caddy/Caddyfile", /\) > (\d+)/g)).toEqual([caddy * MIB]);
-  expect(testConfig({ dialect: "sqlite", url: "sqlite:unused.db" }).maxUnverifiedBytes).toBeGreaterThan(
-    largest,
-  );
+  expect(testConfig({ dialect: "sqlite", url: "sqlite:unused.db" }).maxUnverifiedBytes).toBeGreaterThan(largest);
 });
 
 describe.each(PROXIES)("sources behind a real %s, in production mode", (name, start) => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { payment, TOKEN } from "../support/receiver.ts";
 import { type BehindAProxy, signature } from "./behind-a-proxy.ts";
-import { ask, exchange, PATIENT_MS, PLATFORM, OTHER_ADDRESS } from "./proxy-client.ts";
+import { ask, exchange, OTHER_ADDRESS, PATIENT_MS, PLATFORM } from "./proxy-client.ts";
 
 type Lend = (use: (proxied: BehindAProxy) => Promise<void>, env?: Record<string, string>) => Promise<void>;
 
@@ -99,9 +99,7 @@ export function holdsItsPromises(lend: Lend): void {
       const { status, text } = await ask(proxied, { method: "GET", path, headers });
       expect([status, JSON.parse(text)]).toEqual([404, { error: "not found" }]);
       const absolute = `GET http://${host}${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
-      expect(await exchange(proxied, absolute)).not.toMatch(
-        /oncehook_|callback_requests_total|"ok"|^HTTP\/1.1 200/,
-      );
+      expect(await exchange(proxied, absolute)).not.toMatch(/oncehook_|callback_requests_total|"ok"|^HTTP\/1.1 200/);
     }),
   );
 
@@ -144,21 +142,16 @@ const SMUGGLED: [string, (hidden: string) => string][] = [
   ],
   [
     "chunks inside a length",
-    (hidden) =>
-      `${HEAD}Transfer-Encoding: chunked\r\nContent-Length: ${chunk(hidden).length}\r\n\r\n${chunk(hidden)}`,
+    (hidden) => `${HEAD}Transfer-Encoding: chunked\r\nContent-Length: ${chunk(hidden).length}\r\n\r\n${chunk(hidden)}`,
   ],
-  [
-    "two lengths",
-    (hidden) => `${HEAD}Content-Length: 0\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
-  ],
+  ["two lengths", (hidden) => `${HEAD}Content-Length: 0\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`],
   [
     "a coding that is nearly chunked",
     (hidden) => `${HEAD}Transfer-Encoding: xchunked\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
   ],
   [
     "a blank before the colon",
-    (hidden) =>
-      `${HEAD}Transfer-Encoding : chunked\r\nContent-Length: ${hidden.length}\r\n\r\n0\r\n\r\n${hidden}`,
+    (hidden) => `${HEAD}Transfer-Encoding : chunked\r\nContent-Length: ${hidden.length}\r\n\r\n0\r\n\r\n${hidden}`,
   ],
   [
     "a coding on a folded line",

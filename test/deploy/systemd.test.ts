@@ -39,9 +39,7 @@ async function complaints(unit: string): Promise<string[]> {
   const { output } = await analyze(["verify"], unit);
   return output
     .split("\n")
-    .filter(
-      (line) => line !== "" && (existsSync(node) || !line.includes(`Command ${node} is not executable`)),
-    );
+    .filter((line) => line !== "" && (existsSync(node) || !line.includes(`Command ${node} is not executable`)));
 }
 
 describe("docs/hardening.md", () => {
@@ -84,9 +82,7 @@ describe("deploy/oncehook.service", () => {
 
   it("the unit gets ports below 1024 by the lines of docs/hardening.md, and by nothing less", async () => {
     const lines = /```ini\n(\[Service\]\n[\s\S]*?)```/.exec(HARDENING)?.[1] ?? "";
-    const set = Object.fromEntries(
-      [...lines.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
-    );
+    const set = Object.fromEntries([...lines.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));
     expect(set).toEqual({
       // The right must be within the bound, and counts only in the machine's own user name space.
       CapabilityBoundingSet: "CAP_NET_BIND_SERVICE",

@@ -34,8 +34,7 @@ it("the script of docs/admin-api.md replays failures that can succeed and leaves
   return withReceiver(
     "sqlite",
     async (receiver) => {
-      for (const name of down)
-        await receiver.send(event("unreliable", { name }, { event_id: `evt_${name}` }));
+      for (const name of down) await receiver.send(event("unreliable", { name }, { event_id: `evt_${name}` }));
       down.delete("a");
       const text = script
         .replace("http://127.0.0.1:8081", receiver.adminOrigin)

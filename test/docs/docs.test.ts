@@ -25,9 +25,7 @@ const SETTINGS: Readonly<Record<keyof SourceSettings, true>> = {
 };
 
 const readme = readFileSync("README.md", "utf8");
-const [errors = "", refused = ""] = readFileSync("docs/errors.md", "utf8").split(
-  "\n## Why was my callback refused?\n",
-);
+const [errors = "", refused = ""] = readFileSync("docs/errors.md", "utf8").split("\n## Why was my callback refused?\n");
 const cell = (text: string) => text.replaceAll("|", "\\|");
 
 /** The list below the heading: each claim with the tests that stand below it. */
@@ -60,9 +58,7 @@ function missingTests(tests: string): string[] {
 
 describe("the documentation", () => {
   it("docs/configuration.md describes every variable as the configuration reads it, and no other", () => {
-    const rows = describeVariables().map(
-      (row) => `| \`${row.name}\` | ${cell(row.default)} | ${cell(row.expects)}`,
-    );
+    const rows = describeVariables().map((row) => `| \`${row.name}\` | ${cell(row.default)} | ${cell(row.expects)}`);
     const lines = readFileSync("docs/configuration.md", "utf8").split("\n");
     const described = lines.filter((line) => /^\| `[A-Z_]+` \|/.test(line));
     expect(described.map((line) => line.split(" | ", 3).join(" | "))).toEqual(rows);
@@ -75,9 +71,7 @@ describe("the documentation", () => {
 
   it("docs/errors.md says of each code of a rejected event that it is kept, and of no other", () => {
     const kept = [...errors.matchAll(/^\| `(\w+)` \|.*(?:[Kk]ept as `rejected`)/gm)].map(([, code]) => code);
-    const OF_THE_BODY = Object.keys(FAULTS).filter(
-      (code) => code.startsWith("body_") && code !== "body_too_large",
-    );
+    const OF_THE_BODY = Object.keys(FAULTS).filter((code) => code.startsWith("body_") && code !== "body_too_large");
     const OF_THE_EVENT = [
       "event_id_invalid",
       "event_type_missing",
@@ -93,18 +87,14 @@ describe("the documentation", () => {
       ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
     );
     const described = errors.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line));
-    expect(described.map((line) => line.split(" | ", 3).join(" | "))).toEqual(
-      rows.map((line) => line.slice(0, -2)),
-    );
+    expect(described.map((line) => line.split(" | ", 3).join(" | "))).toEqual(rows.map((line) => line.slice(0, -2)));
     expect(described.filter((line) => (line.split(" | ")[3] ?? "").length < 20)).toEqual([]);
   });
 
   it("docs/admin-api.md describes every action of the audit log, and no other", () => {
     const sources = globSync("src/{admin,app}/**/*.ts").map((path) => readFileSync(path, "utf8"));
     const literal = /\b(?:a|dryRunA)ction: "([a-z_]+\.[a-z_]+)"/g;
-    const actions = sources.flatMap((text) =>
-      [...text.matchAll(literal)].map(([, action]) => String(action)),
-    );
+    const actions = sources.flatMap((text) => [...text.matchAll(literal)].map(([, action]) => String(action)));
     // No operation puts an action together, which this test would not find.
     expect(sources.filter((text) => /\b(?:a|dryRunA)ction: `/.test(text))).toEqual([]);
     const [, table = ""] = readFileSync("docs/admin-api.md", "utf8").split("### The audit log\n");
@@ -172,9 +162,7 @@ describe("the documentation", () => {
   });
 
   it.each(globSync(["*.md", "docs/**/*.md"]))("the page %s has no dead link", (file) => {
-    const links = [...readFileSync(file, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) =>
-      String(link),
-    );
+    const links = [...readFileSync(file, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => String(link));
     expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([]);
   });
 
@@ -186,9 +174,7 @@ describe("the documentation", () => {
     expect(numbers.length).toBeGreaterThanOrEqual(89);
     const lost = [...pages].filter(([number, cells]) => {
       const paths = [...cells.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, path]) => `docs/decisions/${path}`);
-      return (
-        !cells.endsWith("| never used") && !paths.some((path) => readFileSync(path, "utf8").includes(number))
-      );
+      return !cells.endsWith("| never used") && !paths.some((path) => readFileSync(path, "utf8").includes(number));
     });
     expect(lost).toEqual([]);
     const sources = globSync("src/**/*.ts").map((path) => readFileSync(path, "utf8"));
@@ -212,9 +198,7 @@ describe("the documentation", () => {
     const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
       scripts: Record<string, string>;
     };
-    const texts = [readme, readFileSync("CONTRIBUTING.md", "utf8"), readFileSync(".ci/run", "utf8")].join(
-      "\n",
-    );
+    const texts = [readme, readFileSync("CONTRIBUTING.md", "utf8"), readFileSync(".ci/run", "utf8")].join("\n");
     const named = [...texts.matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(([, name]) => String(name));
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
     expect(named.length).toBeGreaterThan(5);

@@ -9,9 +9,7 @@ const page = readFileSync("docs/platforms.md", "utf8");
 function namesIn(pattern: string): string[] {
   const texts = globSync(pattern).map((path) => readFileSync(path, "utf8"));
   const platforms = texts.filter((text) => !text.includes('proof: "own"'));
-  return platforms.flatMap((text) =>
-    [...text.matchAll(/\bpreset: "([a-z0-9-]+)"/g)].map(([, name]) => `${name}`),
-  );
+  return platforms.flatMap((text) => [...text.matchAll(/\bpreset: "([a-z0-9-]+)"/g)].map(([, name]) => `${name}`));
 }
 
 const described = platformRows().map(({ description }) => description);
@@ -41,9 +39,7 @@ describe("docs/platforms.md", () => {
   it("every proof is in the list that the suite and the demo run", () => {
     const list = readFileSync("interop/proofs/index.ts", "utf8");
     const exported = globSync("interop/proofs/*.ts").flatMap((path) => [
-      ...readFileSync(path, "utf8").matchAll(
-        /^export const (\w+): (?:PlatformProof|readonly PlatformProof\[\]) =/gm,
-      ),
+      ...readFileSync(path, "utf8").matchAll(/^export const (\w+): (?:PlatformProof|readonly PlatformProof\[\]) =/gm),
     ]);
     const names = exported.map(([, name]) => `${name}`).filter((name) => name !== "PROOFS");
     const [, listed = ""] = list.split("PROOFS");

@@ -40,9 +40,7 @@ describe("docs/production.md", () => {
       ({ publicOrigin }) =>
         withFolder(async (folder) => {
           writeFileSync(join(folder, ".env.production"), `${STRIPE}\nCALLBACK_BASE_URL=${publicOrigin}\n`);
-          const sent = items.flatMap(
-            (item) => /returns `(\w+)`[^`]+`npx oncehook (send [^`]+)`/.exec(item) ?? [],
-          );
+          const sent = items.flatMap((item) => /returns `(\w+)`[^`]+`npx oncehook (send [^`]+)`/.exec(item) ?? []);
           expect(sent).toHaveLength(6);
           for (let at = 0; at < sent.length; at += 3) {
             const args = String(sent[at + 2]).split(" ");
@@ -61,9 +59,7 @@ describe("docs/production.md", () => {
 
   it("the admin listener answers every request of docs/production.md", () =>
     withReceiver("sqlite", async (receiver) => {
-      const paths = [...production.matchAll(/127\.0\.0\.1:8081(\/[^'\s`]*)/g)].map(([, path]) =>
-        String(path),
-      );
+      const paths = [...production.matchAll(/127\.0\.0\.1:8081(\/[^'\s`]*)/g)].map(([, path]) => String(path));
       expect(new Set(paths).size).toBeGreaterThan(3);
       for (const path of paths) expect([path, (await receiver.admin(path)).status]).toEqual([path, 200]);
       await receiver.send(payment());

@@ -52,10 +52,7 @@ it("the README's SOURCES and secret are all that a first callback of Stripe need
     );
     const [, ...pairs] = variables.replace(/#.*/, "").trim().split(" ");
     const env = Object.fromEntries(pairs.map((pair) => pair.split("=")));
-    expect([start?.split(" #")[0]?.trim(), Object.keys(env)]).toEqual([
-      "npm start",
-      ["SOURCES", "STRIPE_SECRET"],
-    ]);
+    expect([start?.split(" #")[0]?.trim(), Object.keys(env)]).toEqual(["npm start", ["SOURCES", "STRIPE_SECRET"]]);
     const server = await startServer(target, env);
     try {
       const [, command = ""] = /^npm run oncehook -- ([^#]*)/.exec(send) ?? [];

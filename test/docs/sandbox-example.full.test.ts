@@ -27,9 +27,7 @@ it("the sandbox script of docs/development.md tries every type, a rejection and 
     const { code, output } = await withScript(text, (folder) => runNode(["try.ts"], folder));
     const lines = output.trim().split("\n");
     expect([code, lines.length]).toEqual([0, 11]);
-    expect(lines[0]).toMatch(
-      /^payment_notify v1 200 \{"status":"success","data":\{"order_id":"order-\w+"\}\}$/,
-    );
+    expect(lines[0]).toMatch(/^payment_notify v1 200 \{"status":"success","data":\{"order_id":"order-\w+"\}\}$/);
     expect(lines[6]).toBe("401");
     expect(lines[9]).toMatch(/^200 The receiver knew the state and the browser/);
     expect(lines[10]).toBe("true");

@@ -17,8 +17,7 @@ const SECRET = "a secret of the documentation";
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 const ed25519 = generateKeyPairSync("ed25519");
 const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
-const hmac = (text: string, encoding: "hex" | "base64") =>
-  createHmac("sha256", SECRET).update(text).digest(encoding);
+const hmac = (text: string, encoding: "hex" | "base64") => createHmac("sha256", SECRET).update(text).digest(encoding);
 
 const ENVIRONMENT = {
   STRIPE_SECRET: SECRET,
@@ -87,12 +86,7 @@ const LEGACY = createHash("sha512").update(`${SECRET}${ORIGIN}/api/source/callba
 describe("the examples of docs/sources.md and docs/own-sources.md", () => {
   it.each([
     ["acme", "acme", sent(BODY, { headers: ACME }), "evt-1"],
-    [
-      "partner",
-      "partner",
-      sent(BODY, { headers: { Authorization: `Bearer ${ENVIRONMENT.PARTNER_TOKEN}` } }),
-      "evt-1",
-    ],
+    ["partner", "partner", sent(BODY, { headers: { Authorization: `Bearer ${ENVIRONMENT.PARTNER_TOKEN}` } }), "evt-1"],
     ["bank", "bank", sent(BODY, { headers: BANK }), "evt-1"],
     ["fediverse", "peer", messageSigned(), "evt-1"],
     [
@@ -101,19 +95,16 @@ describe("the examples of docs/sources.md and docs/own-sources.md", () => {
       sent(BODY, { headers: { "X-Legacy-Digest": LEGACY } }),
       createHash("sha256").update(TEXT).digest("hex"),
     ],
-  ])(
-    "%s takes an authentic callback, refuses a changed one and reads the event",
-    async (name, source, request, id) => {
-      const { scheme, contract } = await openedSource(name, source);
-      expect(await scheme.verify(request)).toMatchObject({ verified: [{ index: 0 }] });
-      const isToken = name === "partner";
-      const changed = isToken ? { ...request, headers: {} } : { ...request, body: Buffer.from(`${TEXT} `) };
-      expect(await scheme.verify(changed)).toMatchObject({ kind: "refused" });
-      expect(contract.read(request)).toMatchObject({
-        event: { json: { event_id: id, event_type: "order.placed", data: BODY } },
-      });
-    },
-  );
+  ])("%s takes an authentic callback, refuses a changed one and reads the event", async (name, source, request, id) => {
+    const { scheme, contract } = await openedSource(name, source);
+    expect(await scheme.verify(request)).toMatchObject({ verified: [{ index: 0 }] });
+    const isToken = name === "partner";
+    const changed = isToken ? { ...request, headers: {} } : { ...request, body: Buffer.from(`${TEXT} `) };
+    expect(await scheme.verify(changed)).toMatchObject({ kind: "refused" });
+    expect(contract.read(request)).toMatchObject({
+      event: { json: { event_id: id, event_type: "order.placed", data: BODY } },
+    });
+  });
 
   it("the batch is several events", async () => {
     const text = JSON.stringify({

@@ -15,19 +15,15 @@ const withProvider = (issuer: string) => ({
 
 describe("doctor", () => {
   it("doctor names the address that the operators' provider must have registered", () =>
-    withOidcPlatform(
-      { redirectUris: ["https://admin.example.com/sign-in/oidc/callback"] },
-      async ({ issuer }) => {
-        expect(await findingsFor(withProvider(issuer))).toEqual([
-          {
-            level: "ok",
-            check: "admin access",
-            message:
-              "register this redirect address with the provider: https://admin.example.com/sign-in/oidc/callback",
-          },
-        ]);
-      },
-    ));
+    withOidcPlatform({ redirectUris: ["https://admin.example.com/sign-in/oidc/callback"] }, async ({ issuer }) => {
+      expect(await findingsFor(withProvider(issuer))).toEqual([
+        {
+          level: "ok",
+          check: "admin access",
+          message: "register this redirect address with the provider: https://admin.example.com/sign-in/oidc/callback",
+        },
+      ]);
+    }));
 
   it("doctor fails where the operators' provider cannot be discovered", async () => {
     const [finding] = await findingsFor(withProvider("http://127.0.0.1:1"));

@@ -61,9 +61,7 @@ it("doctor warns in production of a chain that ends at an authority that Node do
 
 it("doctor warns in production of a chain that lacks a certificate, and names its issuer", async () => {
   expect(await found(leaf, [leaf])).toEqual([
-    expect.stringMatching(
-      /^warning has no complete chain: .+ lacks the certificate of its issuer \(CN=authority\)/,
-    ),
+    expect.stringMatching(/^warning has no complete chain: .+ lacks the certificate of its issuer \(CN=authority\)/),
   ]);
 });
 

@@ -54,9 +54,7 @@ it.each(DIALECTS)(
         "stored events of shop#audit order have a handler and have not run (9): oncehook backfill shop --type order",
       ];
       const findings = await checkDatabase(config, [], new Date(), handlers);
-      expect(findings.filter(({ check }) => check === "handlers").map(({ message }) => message)).toEqual(
-        expected,
-      );
+      expect(findings.filter(({ check }) => check === "handlers").map(({ message }) => message)).toEqual(expected);
       await withShop(target, { handlers, retryPollMs: 3_600_000 }, async ({ lines }) => {
         const warned = lines.filter(({ msg }) => String(msg).startsWith("stored events of"));
         expect(warned.map(({ msg }) => msg)).toEqual(expected);

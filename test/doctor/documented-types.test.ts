@@ -8,9 +8,7 @@ const handler = (type: string, source = "billing") => ({ source, type });
 const billing = { name: "billing", definition: stripe({ secret: "whsec_of_this_test" }) };
 
 it("a type that no platform sends is pointed out with the one that was meant", async () => {
-  const handlers = ["invoice.payed", "invoice.paid", "invoice.*", "INVOICE_PAID", "*"].map((type) =>
-    handler(type),
-  );
+  const handlers = ["invoice.payed", "invoice.paid", "invoice.*", "INVOICE_PAID", "*"].map((type) => handler(type));
   expect(await undocumentedTypeWarnings([billing], handlers)).toEqual([
     "source billing: the type invoice.payed is not among the types of Stripe that Oncehook knows; did you mean invoice.paid?",
     "source billing: the type INVOICE_PAID is not among the types of Stripe that Oncehook knows; did you mean invoice.paid?",
@@ -21,11 +19,7 @@ it("a pattern or a filter that fits no documented type is pointed out, and anoth
   const only = { ...billing, definition: stripe({ secret: "whsec_of_this_test", only: ["invoices.*"] }) };
   const code = { name: "code", definition: github({ secret: "a secret of this test" }) };
   const chat = { name: "chat", definition: slack({ secret: "a secret of this test" }) };
-  const handlers = [
-    handler("pull_requests", "code"),
-    handler("/deploy", "chat"),
-    handler("own_step", "chat"),
-  ];
+  const handlers = [handler("pull_requests", "code"), handler("/deploy", "chat"), handler("own_step", "chat")];
   expect(await undocumentedTypeWarnings([only, code, chat], handlers)).toEqual([
     "source billing: the type invoices.* is not among the types of Stripe that Oncehook knows; if it is a new one, ignore this",
     "source code: the type pull_requests is not among the types of GitHub that Oncehook knows; did you mean pull_request?",

@@ -17,11 +17,7 @@ it("the start names the sources whose platform signs for all its customers with 
   };
   const configured = Object.entries(definitions).map(([name, definition]) => ({ name, definition }));
   expect(sourceWarnings(LIMITS, configured)).toEqual([
-    expect.stringMatching(
-      /^sources\.auctions: eBay signs for all its customers with one key, .* that you know$/,
-    ),
-    expect.stringMatching(
-      /^sources\.banks: Plaid signs for all its customers with one key, .*`item_id` that you have/,
-    ),
+    expect.stringMatching(/^sources\.auctions: eBay signs for all its customers with one key, .* that you know$/),
+    expect.stringMatching(/^sources\.banks: Plaid signs for all its customers with one key, .*`item_id` that you have/),
   ]);
 });

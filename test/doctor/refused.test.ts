@@ -73,9 +73,7 @@ describeFullOnPostgres("doctor on %s", (dialect) => {
         expect.stringMatching(
           /^2 refused callbacks of source shop .*, the last one at 2026-06-15T13:30:00.000Z \(encoding\): /,
         ),
-        expect.stringMatching(
-          /^a refused callback of source inn .*, at 2026-06-15T12:00:00.000Z \(encoding\): /,
-        ),
+        expect.stringMatching(/^a refused callback of source inn .*, at 2026-06-15T12:00:00.000Z \(encoding\): /),
       ]);
     }));
 

@@ -123,9 +123,7 @@ describe("doctor", () => {
       await run(target, env, day(1));
       for (const token of [TOKENS[0], TOKENS[2]])
         await run(target, env, day(9), (receiver) =>
-          use(target, day(9), () =>
-            receiver.send(payment(), { headers: { "x-callback-token": token as string } }),
-          ),
+          use(target, day(9), () => receiver.send(payment(), { headers: { "x-callback-token": token as string } })),
         );
       expect(await says(target, env, day(10))).toEqual([
         `CALLBACK_TOKEN_PREVIOUS, 1 of 2: can go; it was not used since ${day(1).toISOString()}, 9 days ago`,

@@ -35,9 +35,7 @@ describe("oncehook doctor on sources", () => {
     const findings = await check(RATE_OFF, { billing: stripe({ secret: "one", answer: { within: "60s" } }) });
     expect(findings[1]).toMatchObject({
       level: "warning",
-      message: expect.stringContaining(
-        "sources.billing: answer: got within 60000 ms, but Stripe waits for 10 s",
-      ),
+      message: expect.stringContaining("sources.billing: answer: got within 60000 ms, but Stripe waits for 10 s"),
     });
   });
 
@@ -67,9 +65,7 @@ describe("oncehook doctor on sources", () => {
     ]);
     expect(await check({ SOURCES: "stripe", STRIPE_SECRET: "sk_live_1" })).toMatchObject([
       {
-        message: expect.stringContaining(
-          "STRIPE_SECRET: got an API key, expected the endpoint's signing secret",
-        ),
+        message: expect.stringContaining("STRIPE_SECRET: got an API key, expected the endpoint's signing secret"),
       },
     ]);
   });

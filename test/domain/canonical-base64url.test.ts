@@ -22,9 +22,7 @@ describe("strict base64url", () => {
 
   it("the service decodes base64url only with the strict decoder", () => {
     const lenient = /Buffer\.from\([^()]*,\s*"base64url"\)/;
-    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) =>
-      file.endsWith(".ts"),
-    );
+    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
     const found = files.filter((file) => lenient.test(readFileSync(join("src", file), "utf8")));
     expect(found).toEqual([join("domain", "canonical-base64url.ts")]);
   });

@@ -16,9 +16,7 @@ describe("a text as a segment of a path", () => {
   it("a segment comes back as it was, through any parser of addresses", () => {
     fc.assert(
       fc.property(TEXTS, (text) => {
-        const { pathname } = new URL(
-          `http://host/events/platform/${encodeURIComponent(toPathSegment(text))}/replay`,
-        );
+        const { pathname } = new URL(`http://host/events/platform/${encodeURIComponent(toPathSegment(text))}/replay`);
         const [, events, source, segment = "", replay, ...more] = pathname.split("/");
         expect([events, source, replay, more]).toEqual(["events", "platform", "replay", []]);
         expect(fromPathSegment(decodeURIComponent(segment))).toBe(text);

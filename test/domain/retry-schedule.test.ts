@@ -83,8 +83,7 @@ describe("the retry schedule", () => {
         );
         const first = nextAttemptAt(policy, 0, start, 0);
         const rest = delays(policy).reduce((all, one) => all + one * 1_000, 0);
-        if (first !== undefined)
-          expect(givesUpAt(policy, 0, first).getTime() - start.getTime()).toBeCloseTo(rest, -4);
+        if (first !== undefined) expect(givesUpAt(policy, 0, first).getTime() - start.getTime()).toBeCloseTo(rest, -4);
       }),
     );
   });

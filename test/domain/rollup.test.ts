@@ -24,8 +24,6 @@ describe("durations that are counted in buckets", () => {
   });
 
   it("durations in buckets belong to the period in which they were counted", () => {
-    expect(periodStart(new Date("2026-03-04T12:34:56.789Z"), 900)).toBe(
-      Date.parse("2026-03-04T12:30:00Z") / 1_000,
-    );
+    expect(periodStart(new Date("2026-03-04T12:34:56.789Z"), 900)).toBe(Date.parse("2026-03-04T12:30:00Z") / 1_000);
   });
 });

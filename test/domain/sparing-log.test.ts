@@ -4,8 +4,7 @@ import { createSparingLog } from "../../src/domain/index.ts";
 function recorded() {
   const lines: object[] = [];
   let now = new Date(0);
-  const write = (level: string) => (fields: object, msg: string) =>
-    void lines.push({ level, ...fields, msg });
+  const write = (level: string) => (fields: object, msg: string) => void lines.push({ level, ...fields, msg });
   const log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   const sparing = createSparingLog(log, { now: () => now });
   return { lines, sparing, goTo: (seconds: number) => (now = new Date(seconds * 1_000)) };

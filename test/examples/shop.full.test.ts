@@ -19,8 +19,7 @@ describe.each(DIALECTS)("the shop on %s", (dialect) => {
         CALLBACK_BASE_URL: server.url,
       };
       const answers: string[] = [];
-      for (const command of commands)
-        answers.push((await runCommand(command, env)).trim().split("\n").at(-1) ?? "");
+      for (const command of commands) answers.push((await runCommand(command, env)).trim().split("\n").at(-1) ?? "");
       expect(answers).toEqual([
         '{"status":"success","data":{"order_id":"o1"}}',
         '{"status":"success","data":{"order_id":"o1","missing_cents":3000}}',

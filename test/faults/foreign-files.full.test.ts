@@ -46,22 +46,19 @@ it.each([
     },
     "holds tables, and none of Oncehook's",
   ],
-])(
-  "the start on %s is refused with a clear error, and the file is as it was",
-  async (_title, make, words) => {
-    const folder = await mkdtemp(join(tmpdir(), "oncehook-foreign-"));
-    try {
-      const file = join(folder, "some.db");
-      await make(file);
-      const before = hashOf(file);
-      const { code, stderr } = await oncehook(file, "serve");
-      expect(code).toBe(1);
-      expect(stderr).toContain("DATABASE_URL");
-      expect(stderr).toContain(words);
-      expect(stderr).not.toContain("    at ");
-      expect(hashOf(file)).toBe(before);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  },
-);
+])("the start on %s is refused with a clear error, and the file is as it was", async (_title, make, words) => {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-foreign-"));
+  try {
+    const file = join(folder, "some.db");
+    await make(file);
+    const before = hashOf(file);
+    const { code, stderr } = await oncehook(file, "serve");
+    expect(code).toBe(1);
+    expect(stderr).toContain("DATABASE_URL");
+    expect(stderr).toContain(words);
+    expect(stderr).not.toContain("    at ");
+    expect(hashOf(file)).toBe(before);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

@@ -1,16 +1,6 @@
 import { type Ended, NOT_ASKED } from "./run-rounds.ts";
 
-const HEAD = [
-  "round",
-  "faults",
-  "deliveries",
-  "events",
-  "acknowledged",
-  "lost",
-  "doubled",
-  "seconds",
-  "result",
-];
+const HEAD = ["round", "faults", "deliveries", "events", "acknowledged", "lost", "doubled", "seconds", "result"];
 
 /** What all of it came to, and by their names all that was not run. */
 export function verdictOf(ended: readonly Ended[]): string {
@@ -18,8 +8,7 @@ export function verdictOf(ended: readonly Ended[]): string {
   const wrong = ended.filter(({ isRight }) => isRight === false);
   const right = ended.filter(({ isRight }) => isRight === true).length;
   const open = ended.filter(({ isRight }) => isRight === undefined);
-  const all =
-    wrong.length === 0 ? "all of them right: nothing lost, nothing doubled" : `WRONG: ${namesOf(wrong)}`;
+  const all = wrong.length === 0 ? "all of them right: nothing lost, nothing doubled" : `WRONG: ${namesOf(wrong)}`;
   const lines = [`${right + wrong.length} of ${ended.length} rounds were run; ${all}.`];
   if (open.length > 0) lines.push(`Not run: ${namesOf(open)}.`);
   return lines.join("\n");

@@ -115,12 +115,12 @@ describe("validation by any Standard Schema", () => {
 
   it("the validation takes an asynchronous schema and names the fields, three at the most", async () => {
     const issue = (key: unknown) => ({ path: ["a", { key }], message: "is wrong" });
-    expect(
-      await validateData(custom([issue(1), issue("b"), { message: "bad" }, issue("x")]), {}, 1_000),
-    ).toMatchObject({
-      code: "event_invalid",
-      message: "data.a.1: is wrong; data.a.b: is wrong; data: bad",
-    });
+    expect(await validateData(custom([issue(1), issue("b"), { message: "bad" }, issue("x")]), {}, 1_000)).toMatchObject(
+      {
+        code: "event_invalid",
+        message: "data.a.1: is wrong; data.a.b: is wrong; data: bad",
+      },
+    );
   });
 
   it("a schema's issue without a message still gets a text", async () => {
@@ -136,11 +136,6 @@ describe("validation by any Standard Schema", () => {
 describe("Rejected", () => {
   it("a Rejected error from another copy of the package is recognized by its brand", () => {
     const other = Object.assign(new Error("x"), { [Symbol.for("oncehook.Rejected")]: true });
-    expect([new Rejected("x"), other, new Error("x"), "x"].map(isRejected)).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+    expect([new Rejected("x"), other, new Error("x"), "x"].map(isRejected)).toEqual([true, true, false, false]);
   });
 });

@@ -12,11 +12,7 @@ describe("the transaction of a handler with tables", () => {
   const table = {
     name: "parcels",
     up: async ({ query }: Transaction) => {
-      await query.schema
-        .createTable("parcels")
-        .addColumn("id", "text")
-        .addColumn("weight_grams", "integer")
-        .execute();
+      await query.schema.createTable("parcels").addColumn("id", "text").addColumn("weight_grams", "integer").execute();
     },
   };
 
@@ -83,10 +79,7 @@ describe("the transaction of a handler with tables", () => {
         // @ts-expect-error: there is no such method
         tx.connection.query("SELECT 1");
       } else {
-        const rows: Promise<{ rows: { n: number }[] }> = tx.connection.query<{ n: number }>(
-          "SELECT $1::int AS n",
-          [1],
-        );
+        const rows: Promise<{ rows: { n: number }[] }> = tx.connection.query<{ n: number }>("SELECT $1::int AS n", [1]);
         void rows;
         // @ts-expect-error: there is no such method
         tx.connection.prepare("SELECT 1");

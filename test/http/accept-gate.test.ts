@@ -47,9 +47,7 @@ describe("requests", () => {
       // Each of the last two comes when the one before it is answered, at the end of a wait and the begin of the next.
       for (let sent = 0; sent < 3; sent += 1) await receiver.send(payment());
       await flood.end();
-      const times = receiver.lines
-        .filter(({ msg }) => msg === "callback")
-        .map((line) => Number(line.duration_ms));
+      const times = receiver.lines.filter(({ msg }) => msg === "callback").map((line) => Number(line.duration_ms));
       expect(times).toHaveLength(3);
       expect(Math.max(...times)).toBeGreaterThan(50);
     }));
@@ -62,9 +60,7 @@ describe("requests", () => {
       await flood.end();
       await until(async () => (await receiver.count("oncehook_callbacks", "response_status = 400")) === 10);
       const { text } = (await receiver.admin("/metrics")).body;
-      expect(text).toContain(
-        'oncehook_callback_outcomes_total{source="platform",outcome="malformed_request"} 10',
-      );
+      expect(text).toContain('oncehook_callback_outcomes_total{source="platform",outcome="malformed_request"} 10');
     }));
 });
 

@@ -71,22 +71,19 @@ describe("a callback", () => {
     ["announced", "Content-Length: 16777216"],
     ["encoded", "Content-Encoding: br\r\nContent-Length: 16777216"],
     ["in chunks", "Transfer-Encoding: chunked"],
-  ])(
-    "a client that reads after its whole body is sent gets the refusal of a body %s",
-    async (_title, line) => {
-      const { hostname, port } = new URL(lent.receiver.publicOrigin);
-      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true }).pause();
-      const body = line.startsWith("Transfer")
-        ? `1000000\r\n${"x".repeat(16_777_216)}\r\n0\r\n\r\n`
-        : "x".repeat(16_777_216);
-      socket.write(post([line], body));
-      await once(socket, "drain");
-      const response = await text(socket.resume());
-      expect(response).toMatch(/^HTTP\/1\.1 41[35] /);
-      expect(response).toMatch(/\r\nconnection: close\r\n/i);
-      socket.destroy();
-    },
-  );
+  ])("a client that reads after its whole body is sent gets the refusal of a body %s", async (_title, line) => {
+    const { hostname, port } = new URL(lent.receiver.publicOrigin);
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true }).pause();
+    const body = line.startsWith("Transfer")
+      ? `1000000\r\n${"x".repeat(16_777_216)}\r\n0\r\n\r\n`
+      : "x".repeat(16_777_216);
+    socket.write(post([line], body));
+    await once(socket, "drain");
+    const response = await text(socket.resume());
+    expect(response).toMatch(/^HTTP\/1\.1 41[35] /);
+    expect(response).toMatch(/\r\nconnection: close\r\n/i);
+    socket.destroy();
+  });
 
   it("a response announces a keep-alive timeout longer than that of proxies", async () => {
     const { headers } = await lent.receiver.send(payment());
@@ -97,8 +94,7 @@ describe("a callback", () => {
 describe("a redirect", () => {
   it("a redirect's body has at most MAX_BODY_BYTES where that is less than 64 KiB", async () => {
     const url = `${lent.receiver.publicOrigin}/api/platform/oauth-callback`;
-    const statusOf = async (bytes: number) =>
-      (await fetch(url, { method: "POST", body: "x".repeat(bytes) })).status;
+    const statusOf = async (bytes: number) => (await fetch(url, { method: "POST", body: "x".repeat(bytes) })).status;
     expect([await statusOf(1_024), await statusOf(1_025)]).toEqual([401, 413]);
   });
 });

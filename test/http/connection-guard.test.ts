@@ -225,8 +225,7 @@ describe("requests one after the other over one connection", () => {
 });
 
 describe("bodies in small pieces", () => {
-  const begin =
-    "POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const begin = "POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
   const chunk = "1\r\nx\r\n";
   /** More than all may have at once. */
   const LONG = chunk.repeat(10_000);

@@ -11,11 +11,7 @@ import { until } from "../support/until.ts";
 /** A connection over which a request has begun, whose body does not come. */
 async function waitingForBody(receiver: TestReceiver, address: string): Promise<RawConnection> {
   const head = "POST /api/platform/callback HTTP/1.1\r\nHost: x\r\n";
-  const one = await connectFrom(
-    receiver,
-    address,
-    `${head}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`,
-  );
+  const one = await connectFrom(receiver, address, `${head}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`);
   await until(() => one.text.includes("100 Continue"));
   return one;
 }
@@ -133,9 +129,7 @@ describe("connections to the public listener", () => {
       closeConnections();
       await receiver.stop();
       const warnings = receiver.lines.filter(({ msg }) => String(msg).includes("MAX_CONNECTIONS"));
-      expect(warnings).toMatchObject([
-        { level: 40, closed: 3, max_connections: 12, max_connections_per_address: 6 },
-      ]);
+      expect(warnings).toMatchObject([{ level: 40, closed: 3, max_connections: 12, max_connections_per_address: 6 }]);
     }));
 
   it("connections of a trusted proxy are bounded in total and not by its address", () =>

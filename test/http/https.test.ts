@@ -233,9 +233,7 @@ describe("behind a proxy", () => {
         const plain = await receiver.send(payment(), { headers: { "x-forwarded-proto": "http" } });
         expect([plain.status, plain.body]).toEqual([403, { error: "HTTPS required" }]);
         expect(plain.headers.get("ratelimit-policy")).toBe('"default";q=100;w=3600, "callback";q=10;w=60');
-        expect((await receiver.send(payment(), { headers: { "x-forwarded-proto": "https" } })).status).toBe(
-          200,
-        );
+        expect((await receiver.send(payment(), { headers: { "x-forwarded-proto": "https" } })).status).toBe(200);
       },
       // Empty means the default.
       proxied({ TRUST_PROXY: "127.0.0.1", RATE_LIMIT_DEFAULT: "", RATE_LIMIT_CALLBACK: "" }),

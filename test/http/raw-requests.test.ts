@@ -30,10 +30,7 @@ function open({ publicOrigin }: TestReceiver): { readonly socket: Socket; text: 
 
 describe("requests as they come over the wire", () => {
   it.each([
-    [
-      "a second signature after a valid one",
-      (body: string) => signed(body, [`X-Signature: ${"a".repeat(64)}`]),
-    ],
+    ["a second signature after a valid one", (body: string) => signed(body, [`X-Signature: ${"a".repeat(64)}`])],
     [
       "the same valid signature twice",
       (body: string) => signed(body, [`X-Signature: ${signHmac(SECRET, Buffer.from(body))}`]),
@@ -64,12 +61,7 @@ describe("requests as they come over the wire", () => {
 
   it.each([
     ["bytes that are not HTTP", "nonsense\r\n\r\n", 400, "malformed request"],
-    [
-      "a length and chunks",
-      head(["Content-Length: 3", "Transfer-Encoding: chunked"]),
-      400,
-      "malformed request",
-    ],
+    ["a length and chunks", head(["Content-Length: 3", "Transfer-Encoding: chunked"]), 400, "malformed request"],
     ["two lengths", head(["Content-Length: 3", "Content-Length: 4"]), 400, "malformed request"],
     ["headers of more than 16 KiB", head([`X-Long: ${"x".repeat(17_000)}`]), 431, "headers too large"],
   ])("requests get an error as JSON for %s", (_title, request, status, message) =>
@@ -77,9 +69,7 @@ describe("requests as they come over the wire", () => {
       const response = await rawExchange(receiver.publicOrigin, request);
       expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(response).toContain(`{"error":"${message}"}`);
-      await until(
-        async () => (await receiver.count("oncehook_callbacks", `response_status = ${status}`)) === 1,
-      );
+      await until(async () => (await receiver.count("oncehook_callbacks", `response_status = ${status}`)) === 1);
       expect(receiver.lines.at(-1)).toMatchObject({ status, remote_address: "127.0.0.1" });
       expect(String((await receiver.admin("/metrics")).body.text)).toContain(
         `callback_requests_total{event_type="unknown",status="${status}"} 1`,
@@ -92,30 +82,23 @@ describe("requests as they come over the wire", () => {
     ["//api//platform/callback", "/api/platform/callback", "platform"],
     ["/api/shop/callback/", "/api/shop/callback", "shop"],
     ["/hooks//acme/", "/hooks/acme", "shops"],
-  ])(
-    "a callback to %s returns 404 with the registered path, and is logged under its source",
-    (path, meant, source) =>
-      withReceiver(
-        "sqlite",
-        async (receiver) => {
-          const { status, body } = await receiver.send(payment(), { path });
-          const error = `not found: the address is ${meant}, without another slash`;
-          expect([status, body]).toEqual([404, { error }]);
-          await until(
-            async () => (await receiver.count("oncehook_callbacks", "response_status = 404")) === 1,
-          );
-          expect(receiver.lines.at(-1)).toMatchObject({ source, outcome: "not_found" });
-        },
-        { sources: { shop: shop(), shops: shop({ path: "/hooks/:name", secret: () => undefined }) } },
-      ),
+  ])("a callback to %s returns 404 with the registered path, and is logged under its source", (path, meant, source) =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const { status, body } = await receiver.send(payment(), { path });
+        const error = `not found: the address is ${meant}, without another slash`;
+        expect([status, body]).toEqual([404, { error }]);
+        await until(async () => (await receiver.count("oncehook_callbacks", "response_status = 404")) === 1);
+        expect(receiver.lines.at(-1)).toMatchObject({ source, outcome: "not_found" });
+      },
+      { sources: { shop: shop(), shops: shop({ path: "/hooks/:name", secret: () => undefined }) } },
+    ),
   );
 
   it("requests get an error as JSON for an address that cannot be decoded", () =>
     withReceiver("sqlite", async (receiver) => {
-      const response = await rawExchange(
-        receiver.publicOrigin,
-        head([]).replace("/api/platform/callback", "/%zz"),
-      );
+      const response = await rawExchange(receiver.publicOrigin, head([]).replace("/api/platform/callback", "/%zz"));
       expect(response).toMatch(/^HTTP\/1\.1 404 /);
       expect(response).toContain('{"error":"not found"}');
     }));
@@ -266,9 +249,7 @@ describe("the base path of CALLBACK_BASE_URL", () => {
           expect((await receiver.send(payment(), { path })).status).toBe(200);
         }
         expect((await receiver.send(payment(), { path: "/api/platform/callback" })).status).toBe(404);
-        expect((await receiver.send(payment(), { path: "/hooks/in/api/platform/callback/" })).status).toBe(
-          404,
-        );
+        expect((await receiver.send(payment(), { path: "/hooks/in/api/platform/callback/" })).status).toBe(404);
       },
       { env: { CALLBACK_BASE_URL: "http://127.0.0.1:9/hooks/in/" } },
     ));

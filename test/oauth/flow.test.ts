@@ -49,12 +49,9 @@ describe("the state of a flow that was started here", () => {
     expect(open(state, URI, at(600))).toBe("unknown");
     for (let index = 0; index < state.length; index += 1) {
       const other = state[index] === "A" ? "B" : "A";
-      expect(open(state.slice(0, index) + other + state.slice(index + 1)), `character ${index}`).toBe(
-        "unknown",
-      );
+      expect(open(state.slice(0, index) + other + state.slice(index + 1)), `character ${index}`).toBe("unknown");
     }
-    for (const given of ["", "x", state.slice(1), `${state}A`, "A".repeat(95)])
-      expect(open(given)).toBe("unknown");
+    for (const given of ["", "x", state.slice(1), `${state}A`, "A".repeat(95)]) expect(open(given)).toBe("unknown");
   });
 
   it("a state is unknown in every other spelling of its bytes, of which the last character allows three", () => {
@@ -121,8 +118,7 @@ describe("the start of a flow", () => {
       const started = await fetch(`${base}/oauth-start`, { redirect: "manual" });
       const cookie = started.headers.get("set-cookie")?.split(";")[0] ?? "";
       const state = new URL(started.headers.get("location") ?? "").searchParams.get("state") ?? "";
-      const arrive = (given: string) =>
-        fetch(`${base}/oauth-callback?code=c1&state=${given}`, { headers: { cookie } });
+      const arrive = (given: string) => fetch(`${base}/oauth-callback?code=c1&state=${given}`, { headers: { cookie } });
       expect((await arrive(state)).status).toBe(200);
       for (const other of spellingsOf(state)) {
         const answer = await arrive(other);
@@ -140,8 +136,7 @@ describe("the start of a flow", () => {
       for (let count = 0; count < 6; count += 1) {
         const lines = (await startOf(publicOrigin, "", { cookie: pairs.join("; ") })).headers.getSetCookie();
         pairs.push(lines.at(-1)?.split(";")[0] ?? "");
-        const ended =
-          count < 5 ? [] : [expect.stringContaining(`${pairs[0]?.split("=")[0]}=; Path=/; Max-Age=0;`)];
+        const ended = count < 5 ? [] : [expect.stringContaining(`${pairs[0]?.split("=")[0]}=; Path=/; Max-Age=0;`)];
         expect(lines.slice(0, -1)).toEqual(ended);
       }
     }));

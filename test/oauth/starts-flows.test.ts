@@ -17,11 +17,7 @@ it.each([
   ["the sandbox platform in development", {}, true],
   ["no platform in production, where there is no sandbox", { APP_ENV: "production" }, false],
   ["an issuer", { APP_ENV: "production", ...CLIENT, OAUTH_ISSUER: "https://platform.example" }, true],
-  [
-    "a token endpoint alone",
-    { APP_ENV: "production", ...CLIENT, OAUTH_TOKEN_URL: "https://p.example/t" },
-    false,
-  ],
+  ["a token endpoint alone", { APP_ENV: "production", ...CLIENT, OAUTH_TOKEN_URL: "https://p.example/t" }, false],
 ])("flows start here, or not, with %s", (_title, env, starts) => {
   expect(startsFlows(loadConfig({ ...BASE, ...env }))).toBe(starts);
 });

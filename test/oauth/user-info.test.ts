@@ -64,23 +64,15 @@ describe("a token answer that names no user", () => {
     ["id, of more digits than a double holds", '{"id": 17841405793187218}', undefined, "17841405793187218"],
     ["user_id", { id: null, user_id: "U1" }, undefined, "U1"],
     ["login, when there is nothing else", { login: "octocat" }, undefined, "octocat"],
-    [
-      "a field of its own, in a path",
-      { id: "not-this", data: { id: "2244994945" } },
-      "data.id",
-      "2244994945",
-    ],
-  ])(
-    "the userinfo endpoint, asked with the access token, names the user: %s",
-    async (_, answer, idField, user) => {
-      const tokens = await exchangeAt(PLAIN, [json(answer)], idField === undefined ? {} : { idField });
-      expect(tokens).toMatchObject({ access_token: "the-access-token", user_id: user });
-      expect(asked).toEqual([
-        { path: "/token", authorization: expect.stringMatching(/^Basic /) },
-        { path: "/user", authorization: "Bearer the-access-token" },
-      ]);
-    },
-  );
+    ["a field of its own, in a path", { id: "not-this", data: { id: "2244994945" } }, "data.id", "2244994945"],
+  ])("the userinfo endpoint, asked with the access token, names the user: %s", async (_, answer, idField, user) => {
+    const tokens = await exchangeAt(PLAIN, [json(answer)], idField === undefined ? {} : { idField });
+    expect(tokens).toMatchObject({ access_token: "the-access-token", user_id: user });
+    expect(asked).toEqual([
+      { path: "/token", authorization: expect.stringMatching(/^Basic /) },
+      { path: "/user", authorization: "Bearer the-access-token" },
+    ]);
+  });
 
   it("an unavailable userinfo endpoint is asked up to three times", async () => {
     const away = json({}, 503);
@@ -126,11 +118,7 @@ describe("a token answer that departs from RFC 6749", () => {
   it.each<[string, unknown, object]>([
     ["without token_type", { access_token: "a" }, { access_token: "a", token_type: "bearer" }],
     ["with scopes as a list", { ...PLAIN, scope: ["read", "write"] }, { scope: "read write" }],
-    [
-      "with empty fields",
-      { ...PLAIN, refresh_token: null, expires_in: null, scope: "" },
-      { token_type: "bearer" },
-    ],
+    ["with empty fields", { ...PLAIN, refresh_token: null, expires_in: null, scope: "" }, { token_type: "bearer" }],
     ["with a token_type of its own", { ...PLAIN, token_type: "Bot" }, { token_type: "bot" }],
     ["with lifetimes as texts", { ...PLAIN, expires_in: "3600" }, { expires_in: 3600 }],
     ["with a negative lifetime", { ...PLAIN, expires_in: -1 }, { token_type: "bearer" }],

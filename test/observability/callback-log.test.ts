@@ -52,8 +52,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
     bounds,
   });
   const add = (count: number, from = 0) => {
-    for (let index = from; index < from + count; index += 1)
-      callbackLog.addEntry(logRow({ requestId: `r${index}` }));
+    for (let index = from; index < from + count; index += 1) callbackLog.addEntry(logRow({ requestId: `r${index}` }));
   };
   const refuse = (over: Partial<CallbackLogEntry> = {}, diagnosis?: Promise<Diagnosis | undefined>) => {
     const row = logRow({
@@ -64,8 +63,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
       ...over,
     });
     const request = { outcome: row.outcome, remoteAddress: row.remoteAddress, body: Buffer.alloc(0) };
-    if (callbackLog.admitRefused(request))
-      callbackLog.addRefused({ ...request, entry: () => row, diagnosis });
+    if (callbackLog.admitRefused(request)) callbackLog.addRefused({ ...request, entry: () => row, diagnosis });
   };
   const warnings = () => logger.lines.filter(({ level }) => level === "warn");
   return {
@@ -188,9 +186,7 @@ describe("the rows of the callback log", () => {
     add(14, 1);
     await vi.advanceTimersByTimeAsync(60_000);
     add(3, 15);
-    expect((await metrics.render()).text).toContain(
-      'oncehook_callback_log_dropped_total{reason="buffer_full"} 8',
-    );
+    expect((await metrics.render()).text).toContain('oncehook_callback_log_dropped_total{reason="buffer_full"} 8');
     const told = warnings().filter(({ fields }) => "left_out" in fields);
     expect(told.map(({ fields }) => fields.left_out)).toEqual([5]);
     store.broken = false;
@@ -206,15 +202,11 @@ describe("the rows of the callback log", () => {
     store.broken = true;
     const requestBody = "x".repeat(1024 * 1024);
     for (let index = 0; index < 70; index += 1) callbackLog.addEntry(logRow({ requestBody }));
-    expect((await metrics.render()).text).toMatch(
-      /oncehook_callback_log_dropped_total{reason="buffer_full"} 7\n/,
-    );
+    expect((await metrics.render()).text).toMatch(/oncehook_callback_log_dropped_total{reason="buffer_full"} 7\n/);
     store.broken = false;
     await callbackLog.flush();
     callbackLog.addEntry(logRow({ requestBody }));
-    expect((await metrics.render()).text).toMatch(
-      /oncehook_callback_log_dropped_total{reason="buffer_full"} 7\n/,
-    );
+    expect((await metrics.render()).text).toMatch(/oncehook_callback_log_dropped_total{reason="buffer_full"} 7\n/);
     await callbackLog.close();
   });
 
@@ -302,9 +294,7 @@ describe("refused callbacks", () => {
       },
       { outcome: "too_many_requests", responseStatus: 429, leftOut: { count: 1 } },
     ]);
-    expect((await metrics.render()).text).toContain(
-      'oncehook_callback_log_dropped_total{reason="rejected_bound"} 7',
-    );
+    expect((await metrics.render()).text).toContain('oncehook_callback_log_dropped_total{reason="rejected_bound"} 7');
     await vi.advanceTimersByTimeAsync(600_000);
     expect(warnings()).toHaveLength(2);
   });
@@ -396,9 +386,7 @@ describe("refused callbacks", () => {
 describe("the line of a callback", () => {
   it("the line of a callback has the fields of SPEC 1.8", () => {
     const { callbackLog, logger } = setUp();
-    callbackLog.writeLine(
-      logRow({ eventId: "e1", processingMs: 1.23456, responseBody: '{"status":"success"}' }),
-    );
+    callbackLog.writeLine(logRow({ eventId: "e1", processingMs: 1.23456, responseBody: '{"status":"success"}' }));
     expect(logger.lines).toEqual([
       {
         level: "info",
@@ -428,11 +416,7 @@ describe("the line of a callback", () => {
     ["a text", "a b", { body_text: "a b" }],
     ["a list", "[1]", { body_text: "[1]" }],
     ["what begins like JSON", '{"a":1}\n{"level":50}', { body_text: '{"a":1}\n{"level":50}' }],
-    [
-      "what would end the line's object",
-      '{"a":1},"level":50,"b":{}',
-      { body_text: '{"a":1},"level":50,"b":{}' },
-    ],
+    ["what would end the line's object", '{"a":1},"level":50,"b":{}', { body_text: '{"a":1},"level":50,"b":{}' }],
   ])("a callback is one line whatever its body is: %s", (_, requestBody, logged) => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(logRow({ requestBody }));

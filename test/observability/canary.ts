@@ -34,22 +34,11 @@ export const secretKey = fc.constantFrom(
   "credentials",
 );
 
-const plainKey = fc.constantFrom(
-  "id",
-  "data",
-  "items",
-  "error_code",
-  "country_code",
-  "note",
-  "__proto__",
-  "0",
-);
-const leaf: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(
-  CANARY,
-  `before ${CANARY} after`,
-  [CANARY],
-  { value: CANARY, [CANARY]: 1 },
-);
+const plainKey = fc.constantFrom("id", "data", "items", "error_code", "country_code", "note", "__proto__", "0");
+const leaf: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(CANARY, `before ${CANARY} after`, [CANARY], {
+  value: CANARY,
+  [CANARY]: 1,
+});
 
 /** JSON that holds the canary under a sensitive key, somewhere between ordinary values. */
 export const jsonWithCanary: fc.Arbitrary<JsonValue> = fc

@@ -11,8 +11,7 @@ const filled = (part: string, bytes: number): string => part.repeat(bytes / part
 const listOf = (item: string, bytes: number): string => `[${filled(`${item},`, bytes - 8)}0]`;
 const keysOf = (name: (index: number) => string, bytes: number): string => {
   const keys: string[] = [];
-  for (let length = 0; length < bytes; length += (keys.at(-1)?.length ?? 0) + 1)
-    keys.push(`"${name(keys.length)}":1`);
+  for (let length = 0; length < bytes; length += (keys.at(-1)?.length ?? 0) + 1) keys.push(`"${name(keys.length)}":1`);
   return `{${keys.join(",")}}`;
 };
 
@@ -147,19 +146,14 @@ function expectBounded(text: string): void {
 
 describe("the work of masking a body", () => {
   // A longer body is kept in part, and one that is read whole is the more work.
-  it.each([LONGEST, 65_536, 16_384])(
-    "the work of masking is bounded for every known shape of %i bytes",
-    (bytes) => {
-      for (const text of Object.values(shapesOf(bytes))) expectBounded(text.slice(0, bytes));
-      for (const part of PARTS) expectBounded(filled(part, bytes));
-    },
-  );
+  it.each([LONGEST, 65_536, 16_384])("the work of masking is bounded for every known shape of %i bytes", (bytes) => {
+    for (const text of Object.values(shapesOf(bytes))) expectBounded(text.slice(0, bytes));
+    for (const part of PARTS) expectBounded(filled(part, bytes));
+  });
 
   it("the work of masking is bounded for every body that a fuzzer generates", () => {
     const size = fc.constantFrom(LONGEST, 65_536, 16_384);
-    const part = fc
-      .array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 6 })
-      .map((some) => some.join(""));
+    const part = fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 6 }).map((some) => some.join(""));
     fc.assert(
       fc.property(fc.constantFrom("", "{", "[", '{"a":"', "a="), part, size, (start, repeated, bytes) => {
         expectBounded(start + filled(repeated, bytes - start.length));
@@ -171,9 +165,7 @@ describe("the work of masking a body", () => {
   it("the work of masking a text, a URL and headers is bounded as for a body", () => {
     for (const part of PARTS) {
       const text = filled(part, LONGEST);
-      const headers = Object.fromEntries(
-        Array.from({ length: 16 }, (_, index) => [`x-${index}`, filled(part, 1_000)]),
-      );
+      const headers = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`x-${index}`, filled(part, 1_000)]));
       for (const masked of [() => mask.text(text), () => mask.url(text), () => mask.headers(headers)])
         expect(leastMs(masked)).toBeLessThan(MAX_MS);
     }
@@ -184,9 +176,7 @@ describe("the work of masking a body", () => {
       for (const bytes of [LONGEST, 16_384]) {
         expect(mask.body(Buffer.from(filled(part, bytes))).length).toBeLessThan(34_000);
       }
-      const headers = Object.fromEntries(
-        Array.from({ length: 40 }, (_, index) => [`x-${index}`, filled(part, 1_000)]),
-      );
+      const headers = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`x-${index}`, filled(part, 1_000)]));
       expect(JSON.stringify(mask.headers(headers)).length).toBeLessThan(6 * 8_600);
       expect(mask.url(filled(part, 16_384)).length).toBeLessThan(2_100);
     }

@@ -52,16 +52,12 @@ describe("masked JSON", () => {
     expect(mask.json(masked)).toEqual(masked);
   });
 
-  it.each([
-    "2026-01-01T00:00:00Z",
-    "https://shop.example/orders/7?page=2",
-    "c2lnUGlu==",
-    "a = b: c",
-    "=:=",
-    "x",
-  ])("a string without a secret stays as it is: %s", (text) => {
-    expect(mask.json({ text, list: [text] })).toEqual({ text, list: [text] });
-  });
+  it.each(["2026-01-01T00:00:00Z", "https://shop.example/orders/7?page=2", "c2lnUGlu==", "a = b: c", "=:=", "x"])(
+    "a string without a secret stays as it is: %s",
+    (text) => {
+      expect(mask.json({ text, list: [text] })).toEqual({ text, list: [text] });
+    },
+  );
 
   it("masking shows what nests 1,000 levels deep, masked at the bottom, and hides what cannot be written at all", () => {
     const deep = (levels: number) => `${"[".repeat(levels)}{"token":"t"}${"]".repeat(levels)}`;
@@ -103,9 +99,7 @@ describe("masked bodies", () => {
   });
 
   it("masking hides the value of a key that is spelled with escapes", () => {
-    expect(body('{"c\\u006fde":"c","a":"\\u0034111111111111111"}')).toBe(
-      '{"c\\u006fde":"[masked]","a":"[masked]"}',
-    );
+    expect(body('{"c\\u006fde":"c","a":"\\u0034111111111111111"}')).toBe('{"c\\u006fde":"[masked]","a":"[masked]"}');
   });
 
   it("masking shows a form with its secrets masked", () => {
@@ -212,9 +206,7 @@ describe("masked headers", () => {
   });
 
   it("masking shows 8 KiB of them in all, and says how many were left out", () => {
-    const many = Object.fromEntries(
-      Array.from({ length: 20 }, (_, index) => [`x-${index}`, "y".repeat(1_000)]),
-    );
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x-${index}`, "y".repeat(1_000)]));
     const shown = mask.headers(many);
     expect(JSON.stringify(shown).length).toBeLessThan(8_400);
     expect(shown["(left out)"]).toBe("12 more");
@@ -240,10 +232,7 @@ describe("masked text", () => {
     ["Authorization: Digest username=ada, response=1\nnext line", "Authorization: [masked]\nnext line"],
     ['refused: "credentials":{"a":1}', 'refused: "credentials":[masked]'],
     ["connect ECONNREFUSED 127.0.0.1:5432", "connect ECONNREFUSED 127.0.0.1:5432"],
-    [
-      "    at run (file:///app/src/receive/receive.ts:12:34)",
-      "    at run (file:///app/src/receive/receive.ts:12:34)",
-    ],
+    ["    at run (file:///app/src/receive/receive.ts:12:34)", "    at run (file:///app/src/receive/receive.ts:12:34)"],
   ])("%s is shown as %s", (text, shown) => {
     expect(mask.text(text)).toBe(shown);
   });

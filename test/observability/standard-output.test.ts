@@ -32,8 +32,7 @@ describe("the lines on standard output", () => {
   });
 
   it("all lines are written when the process ends with an error, the last ones too", () => {
-    const program =
-      'logger.info("one"); setTimeout(() => { logger.info("two"); throw new Error("x"); }, 20);';
+    const program = 'logger.info("one"); setTimeout(() => { logger.info("two"); throw new Error("x"); }, 20);';
     expect(loggedBy(program)).toEqual(["one", "two"]);
   });
 

@@ -64,9 +64,7 @@ function loopOf(
   return { loop, log, counted };
 }
 
-async function storedDeliveries({
-  notifications,
-}: Store): Promise<ListedNotification["deliveries"][number][]> {
+async function storedDeliveries({ notifications }: Store): Promise<ListedNotification["deliveries"][number][]> {
   return (await notifications.list({ limit: 400 }, {})).flatMap((one) => one.deliveries);
 }
 
@@ -113,19 +111,14 @@ describe("an attempt", () => {
       let now = T0;
       const clock = { now: () => now };
       const policy = growingRetries(2, { firstMs: 5_000, factor: 4, maxMs: 43_200_000 });
-      const asked = [
-        new DeliveryPostponedError("later", 120),
-        new DeliveryPostponedError("never", 10_000_000),
-      ];
+      const asked = [new DeliveryPostponedError("later", 120), new DeliveryPostponedError("never", 10_000_000)];
       const { loop } = loopOf(channelOf(failing(asked)), store, { clock, policy });
       await loop.round();
       expect(await storedDeliveries(store)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
       now = at(120);
       await loop.round();
       // For as long as the schedule's longest delay at most.
-      expect(await storedDeliveries(store)).toMatchObject([
-        { nextAttemptAt: at(120 + 43_200).toISOString() },
-      ]);
+      expect(await storedDeliveries(store)).toMatchObject([{ nextAttemptAt: at(120 + 43_200).toISOString() }]);
     }));
 
   it("an attempt whose process ends during it is not repeated before the first delay", () =>
@@ -231,8 +224,7 @@ describe("the attempts of a channel", () => {
       withStore("sqlite", async (store) => {
         await notify(store, 6);
         await store.outbox.fanOut(["shop"], T0, 9);
-        const leave = () =>
-          store.notificationDeliveries.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
+        const leave = () => store.notificationDeliveries.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
         if (when === "before") await leave();
         const { channel, seen, full, open } = crowded(2);
         const asked: Promise<unknown>[] = [];
@@ -309,8 +301,7 @@ describe("the attempts of a channel", () => {
       const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
       const { channel, full, open } = crowded(1);
       const closed: string[] = [];
-      const close = async () =>
-        void closed.push(...(await storedDeliveries(store)).map(({ state }) => state));
+      const close = async () => void closed.push(...(await storedDeliveries(store)).map(({ state }) => state));
       const { loop } = loopOf({ ...channel, timeLimitMs: 1, close }, store);
       loop.start(1);
       await full;

@@ -20,12 +20,7 @@ const LOOPBACK = createAllowedAddresses(["127.0.0.0/8"]);
 
 async function deliver(
   server: Pick<MailServer, "port" | "ca">,
-  {
-    scheme = "smtps",
-    password = MAIL_USER.pass,
-    addresses = LOOPBACK,
-    signal = AbortSignal.timeout(5_000),
-  } = {},
+  { scheme = "smtps", password = MAIL_USER.pass, addresses = LOOPBACK, signal = AbortSignal.timeout(5_000) } = {},
 ): Promise<void> {
   const login = mailLogin({ ...MAIL_USER, pass: password });
   const channel = emailChannel({
@@ -85,9 +80,9 @@ describe("the e-mail channel", () => {
         to: ["b@example.com"],
         addresses: LOOPBACK,
       });
-      await expect(
-        channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com"),
-      ).rejects.toThrow(/certificate/);
+      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com")).rejects.toThrow(
+        /certificate/,
+      );
       await channel.close?.();
     }));
 
@@ -225,9 +220,9 @@ describe("the e-mail channel", () => {
         to: ["b@example.com"],
         addresses: createAllowedAddresses([]),
       });
-      await expect(
-        channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com"),
-      ).rejects.toThrow("is not a public address");
+      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com")).rejects.toThrow(
+        "is not a public address",
+      );
     }));
 
   it("a mail goes to no private address that is not named", () =>

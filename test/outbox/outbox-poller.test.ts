@@ -37,11 +37,7 @@ function notify(store: Store, count: number): Promise<unknown> {
   );
 }
 
-function loopOf(
-  store: Store,
-  channels: readonly Channel[],
-  attempts = 3,
-): ReturnType<typeof createOutboxPoller> {
+function loopOf(store: Store, channels: readonly Channel[], attempts = 3): ReturnType<typeof createOutboxPoller> {
   return createOutboxPoller({
     outbox: store.outbox,
     deliveries: store.notificationDeliveries,
@@ -260,11 +256,7 @@ describe("the outbox", () => {
       await notify(store, 4);
       const past = new Date(Date.now() - 60_000);
       await store.outbox.fanOut(["slow"], past, 10);
-      const left = await store.notificationDeliveries.leaseDue(
-        ["slow"],
-        { owner: "died", now: past, until: past },
-        2,
-      );
+      const left = await store.notificationDeliveries.leaseDue(["slow"], { owner: "died", now: past, until: past }, 2);
       const isLeft = new Set(left.map(({ notification }) => notification.id));
       const gate = Promise.withResolvers<void>();
       const ran: string[] = [];

@@ -72,9 +72,7 @@ describe("the webhook channel", () => {
       const postponed = await deliver(receiver).catch((error: unknown) => error);
       expect(postponed).toBeInstanceOf(DeliveryPostponedError);
       expect(postponed).toMatchObject({ seconds: 120 });
-      await expect(deliver(receiver)).rejects.toThrow(
-        "answered 302, expected 2xx; redirects are not followed",
-      );
+      await expect(deliver(receiver)).rejects.toThrow("answered 302, expected 2xx; redirects are not followed");
       await expect(deliver(receiver)).rejects.toThrow("answered 500");
       expect(receiver.requests).toBe(4);
       expect(receiver.accepted).toEqual([]);
@@ -112,9 +110,7 @@ describe("the webhook channel", () => {
     withWebhookReceiver(async (receiver) => {
       const addresses = LOOPBACK;
       const channel = webhookChannel({ url: receiver.url, secret: WEBHOOK_SECRET, addresses });
-      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "webhook")).rejects.toThrow(
-        /certificate/,
-      );
+      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "webhook")).rejects.toThrow(/certificate/);
       await channel.close?.();
       expect(receiver.requests).toBe(0);
     }));
@@ -262,11 +258,8 @@ describe("a destination", () => {
     // No name of this machine has both.
     const resolver = vi
       .spyOn(dns, "lookup")
-      .mockImplementation(((
-        _name: string,
-        _options: object,
-        callback: (error: null, found: object[]) => void,
-      ) => callback(null, found)) as typeof dns.lookup);
+      .mockImplementation(((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>
+        callback(null, found)) as typeof dns.lookup);
     syncBuiltinESMExports();
     try {
       const seen: unknown[] = [];

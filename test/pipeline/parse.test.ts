@@ -28,9 +28,7 @@ describe("identification", () => {
         fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.constantFrom(null, 7, true, [], {})),
         (id) => {
           const result = identify(bytes(JSON.stringify({ event_id: id })));
-          expect("eventId" in result ? result.eventId : result.code).toBe(
-            isUsable(id) ? id : "event_id_invalid",
-          );
+          expect("eventId" in result ? result.eventId : result.code).toBe(isUsable(id) ? id : "event_id_invalid");
         },
       ),
     );
@@ -45,9 +43,7 @@ describe("identification", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), (id) => {
         const result = identify(bytes(JSON.stringify({ event_id: id })));
-        expect("eventId" in result ? result.eventId : result.code).toBe(
-          isUsable(id) ? id : "event_id_invalid",
-        );
+        expect("eventId" in result ? result.eventId : result.code).toBe(isUsable(id) ? id : "event_id_invalid");
       }),
     );
   });
@@ -72,9 +68,7 @@ describe("identification", () => {
     expect(naughtyStrings().filter(isUsable).length).toBeGreaterThan(400);
     for (const text of naughtyStrings()) {
       const result = identify(bytes(JSON.stringify({ event_id: text })));
-      expect("eventId" in result ? result.eventId : result.code).toBe(
-        isUsable(text) ? text : "event_id_invalid",
-      );
+      expect("eventId" in result ? result.eventId : result.code).toBe(isUsable(text) ? text : "event_id_invalid");
     }
   });
 });

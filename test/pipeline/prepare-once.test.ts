@@ -7,12 +7,7 @@ import { keyText, type Refused, refused } from "../../src/domain/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observability/index.ts";
-import {
-  type CallbackResult,
-  preparationContext,
-  processDelivery,
-  runEvent,
-} from "../../src/pipeline/index.ts";
+import { type CallbackResult, preparationContext, processDelivery, runEvent } from "../../src/pipeline/index.ts";
 import { createHmacScheme, platformHmac } from "../../src/sources/index.ts";
 import type { PendingLookup, Store } from "../../src/store/index.ts";
 import { createEncryptor } from "../../src/system/encryption.ts";
@@ -135,11 +130,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       const now = new Date();
       await store.preparations.claim(KEY, { owner: "b", now, until: new Date(now.getTime() + 5_000) });
       const context = preparationContext({ ...KEY, eventId: "e2" });
-      await store.preparations.save(
-        KEY,
-        "b",
-        receiver.encryptor.encrypt(Buffer.from('{"token":"e2"}'), context),
-      );
+      await store.preparations.save(KEY, "b", receiver.encryptor.encrypt(Buffer.from('{"token":"e2"}'), context));
       expect(await run()).toMatchObject({ kind: "failed", code: "handler_failed" });
     }));
 
@@ -152,10 +143,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       shift = claimMs;
       return claimed;
     };
-    const { counted, run } = rooms(
-      { ...store, preparations: overriding(store.preparations, { claim }) },
-      prepared,
-    );
+    const { counted, run } = rooms({ ...store, preparations: overriding(store.preparations, { claim }) }, prepared);
     vi.spyOn(performance, "now").mockImplementation(() => start + shift);
     return { counted, outcome: await run(start + 60_000) };
   };
@@ -167,9 +155,9 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(outcome).toMatchObject({ kind: "failed", code: "handler_failed" });
       expect(counted.prepared).toBe(0);
       // The claim was given back.
-      expect(
-        (await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state,
-      ).toBe("claimed");
+      expect((await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state).toBe(
+        "claimed",
+      );
     }));
 
   it("the prepare step ends before its lease does when the claim took long, with time left to store its result", () =>

@@ -31,11 +31,7 @@ it("a run that fails holds up neither a suspect nor the runs after it", async ()
   const turns = createRunLock();
   const fails = () => Promise.reject(new Error("the handler failed"));
   const runs = [turns.shared(fails), turns.exclusive(fails), turns.shared(async () => "ran")];
-  expect((await Promise.allSettled(runs)).map(({ status }) => status)).toEqual([
-    "rejected",
-    "rejected",
-    "fulfilled",
-  ]);
+  expect((await Promise.allSettled(runs)).map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
 });
 
 it("suspects run one by one, also where nothing runs between them", async () => {

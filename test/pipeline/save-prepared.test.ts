@@ -62,9 +62,7 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
       const held = { owner: "late", endsAt: performance.now() + 1_000 };
       expect(await savePrepared(key, held, "{}", receiver)).toBe("lost");
       await store.preparations.save(key, "other", Buffer.from("theirs"));
-      expect(Buffer.from((await savePrepared(key, held, "{}", receiver)) as Uint8Array)).toEqual(
-        Buffer.from("theirs"),
-      );
+      expect(Buffer.from((await savePrepared(key, held, "{}", receiver)) as Uint8Array)).toEqual(Buffer.from("theirs"));
     }));
 
   it("what prepare gave leaves memory once another delivery's result is stored", () =>
@@ -102,10 +100,10 @@ describe.each(DIALECTS)("what prepare gave on %s", (dialect) => {
       expect(await savePrepared(key, spent, '{"token":2}', receiver)).toBe("unsaved");
       expect(receiver.unsavedPreparations.size).toBe(1_000);
       expect(receiver.unsavedPreparations.get(keyText(key))).toBe('{"token":2}');
-      expect([
-        receiver.unsavedPreparations.has(other(0)),
-        receiver.unsavedPreparations.has(other(1)),
-      ]).toEqual([false, true]);
+      expect([receiver.unsavedPreparations.has(other(0)), receiver.unsavedPreparations.has(other(1))]).toEqual([
+        false,
+        true,
+      ]);
       expect(logged).toEqual([
         [expect.anything(), expect.stringContaining("kept in memory")],
         [{ event_id: "other 0" }, expect.stringContaining("the oldest, is dropped")],

@@ -4,14 +4,7 @@ import { describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
 import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
-import {
-  payment,
-  SECRET,
-  startReceiver,
-  type TestReceiver,
-  TOKEN,
-  withReceiver,
-} from "../support/receiver.ts";
+import { payment, SECRET, startReceiver, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const CAPTURE = { env: { CAPTURE: "on" } };
@@ -53,8 +46,7 @@ async function openStream({ publicOrigin }: TestReceiver, query = ""): Promise<S
 }
 
 const requestsOf = ({ lines }: Stream) => lines.filter(({ line }) => line === "request");
-const bodyOf = (line: Record<string, unknown>) =>
-  JSON.parse(Buffer.from(String(line.body), "base64").toString());
+const bodyOf = (line: Record<string, unknown>) => JSON.parse(Buffer.from(String(line.body), "base64").toString());
 const get = ({ publicOrigin }: TestReceiver, path: string, headers: Record<string, string> = BEARER) =>
   fetch(publicOrigin + path, { headers });
 
@@ -68,10 +60,7 @@ describe("the callbacks that are kept for listeners", () => {
       "sqlite",
       async (receiver) => {
         const response = await get(receiver, HEARD, headers);
-        expect([response.status, response.headers.get("www-authenticate")]).toEqual([
-          401,
-          'Bearer realm="admin"',
-        ]);
+        expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="admin"']);
       },
       CAPTURE,
     ),
@@ -82,17 +71,14 @@ describe("the callbacks that are kept for listeners", () => {
       "sqlite",
       async (receiver) => {
         const tryToken = (token: string) => get(receiver, HEARD, { authorization: `Bearer ${token}` });
-        for (let count = 0; count < 9; count += 1)
-          expect((await tryToken(`a-wrong-token-${count}`)).status).toBe(401);
+        for (let count = 0; count < 9; count += 1) expect((await tryToken(`a-wrong-token-${count}`)).status).toBe(401);
         const last = { headers: { authorization: "Bearer one-more-wrong-token" } };
         expect((await receiver.admin("/api/v1/session", last)).status).toBe(401);
         const locked = await tryToken(TOKEN);
         expect([locked.status, await locked.json()]).toEqual([
           429,
           {
-            error: expect.stringMatching(
-              /^too many wrong tokens came from this address; try again in \d+ s$/,
-            ),
+            error: expect.stringMatching(/^too many wrong tokens came from this address; try again in \d+ s$/),
           },
         ]);
         expect(Number(locked.headers.get("retry-after"))).toBeLessThanOrEqual(60);
@@ -108,9 +94,7 @@ describe("the callbacks that are kept for listeners", () => {
       async (receiver) => {
         const response = await get(receiver, HEARD, { authorization: "Bearer a-token-for-viewers" });
         expect(response.status).toBe(403);
-        await until(
-          async () => (await receiver.count("oncehook_audit", "action = 'callbacks.listen'")) === 1,
-        );
+        await until(async () => (await receiver.count("oncehook_audit", "action = 'callbacks.listen'")) === 1);
       },
       { env: { ...CAPTURE.env, ADMIN_VIEWER_TOKEN: "a-token-for-viewers" } },
     ));

@@ -68,8 +68,7 @@ describe("the stream to a listener", () => {
     const log = recordedLog();
     const route = captureRoute({ buffer, checkToken: () => ({ result: "right" }) }, log);
     await withHttpServer(
-      (message, response) =>
-        void route({ exchange: nodeExchange(message, response), responseHeaders: {} } as never),
+      (message, response) => void route({ exchange: nodeExchange(message, response), responseHeaders: {} } as never),
       async (origin) => {
         const listener = connect(Number(new URL(origin).port), "127.0.0.1").pause();
         listener.write("GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\n\r\n");

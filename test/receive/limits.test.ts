@@ -49,8 +49,7 @@ describe("rate limits", () => {
       const env = { RATE_LIMIT_CALLBACK: "5/minute", RATE_LIMIT_STORE: "database" };
       const receivers = [await startReceiver(target, { env }), await startReceiver(target, { env })];
       const statuses = [];
-      for (let index = 0; index < 8; index += 1)
-        statuses.push((await receivers[index % 2]!.send(payment())).status);
+      for (let index = 0; index < 8; index += 1) statuses.push((await receivers[index % 2]!.send(payment())).status);
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
       for (const receiver of receivers) await receiver.stop();
     }),
@@ -59,13 +58,8 @@ describe("rate limits", () => {
   it("a new window starts after the old one", async () => {
     const count = createMemoryCounter();
     const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
-    const refused = async (now: Date) =>
-      (await applyRateLimits(policies, "a", count, now)).refusal !== undefined;
-    expect([await refused(at(0)), await refused(at(30)), await refused(at(59))]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    const refused = async (now: Date) => (await applyRateLimits(policies, "a", count, now)).refusal !== undefined;
+    expect([await refused(at(0)), await refused(at(30)), await refused(at(59))]).toEqual([false, false, true]);
     expect(await refused(at(60))).toBe(false);
   });
 
@@ -74,10 +68,7 @@ describe("rate limits", () => {
     const retryAfter = async (count: CountUpTo, now: Date) =>
       (await applyRateLimits(policies, "a", count, now)).refusal?.retryAfterSeconds;
     for (const count of [createMemoryCounter(), cacheExceeded(createMemoryCounter())]) {
-      expect([await retryAfter(count, at(21_600)), await retryAfter(count, at(21_601))]).toEqual([
-        undefined,
-        59,
-      ]);
+      expect([await retryAfter(count, at(21_600)), await retryAfter(count, at(21_601))]).toEqual([undefined, 59]);
       expect(await retryAfter(count, at(0))).toBeUndefined();
       expect([await retryAfter(count, at(1)), await retryAfter(count, at(61))]).toEqual([59, undefined]);
     }

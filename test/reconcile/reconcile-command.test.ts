@@ -97,11 +97,7 @@ async function withServing<T>(
     });
   const receiver = await startReceiver(target, {
     sources: { stripe: stripe({ secret: SECRET }), github: github({ secret: SECRET }) },
-    handlers: [
-      handler("stripe", "invoice.paid"),
-      handler("stripe", "invoice.failing"),
-      handler("github", "push"),
-    ],
+    handlers: [handler("stripe", "invoice.paid"), handler("stripe", "invoice.failing"), handler("github", "push")],
     retryPollMs: 20,
   });
   try {
@@ -159,9 +155,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
         });
       await withServing(platform, async (_receiver, handled) => {
         const text = await platform.reconcile("stripe", "--dry-run");
-        expect(text.stdout).toMatch(
-          new RegExp(`${missing.id}\\s+invoice.paid\\s+\\S+Z\\s+missing; would be handled`),
-        );
+        expect(text.stdout).toMatch(new RegExp(`${missing.id}\\s+invoice.paid\\s+\\S+Z\\s+missing; would be handled`));
         const { code, stdout } = await platform.reconcile("stripe", "--dry-run", "--json");
         expect(code).toBe(0);
         expect(JSON.parse(stdout)).toMatchObject({
@@ -239,9 +233,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
       await withServing(platform, async () => {});
       const { stdout } = await platform.reconcile("stripe", "--since", "40d", "--dry-run");
       expect(stdout).toMatch(/^--since 40d: stripe lists no events that old; checked from \S+Z\n/);
-      expect((await platform.reconcile("stripe", "--since", "2d", "--dry-run")).stdout).not.toContain(
-        "--since",
-      );
+      expect((await platform.reconcile("stripe", "--since", "2d", "--dry-run")).stdout).not.toContain("--since");
     }));
 
   it("a run that reaches --max-pages has the exit code 1", () =>
@@ -282,8 +274,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
 
   it("a failed delivery of GitHub is handled under the id and with the bytes of its callback", () => {
     const payload = { ref: "refs/heads/main", number: 1 };
-    const digest = (algorithm: string) =>
-      createHmac(algorithm, SECRET).update(JSON.stringify(payload)).digest("hex");
+    const digest = (algorithm: string) => createHmac(algorithm, SECRET).update(JSON.stringify(payload)).digest("hex");
     const delivered_at = new Date((SECONDS - 900) * 1_000).toISOString();
     const delivery = { id: 7, guid: "guid-7", event: "push", delivered_at, status: "timed out", payload };
     const signature = `sha256=${digest("sha256")}`;
@@ -328,10 +319,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
 
 describe("oncehook reconcile", () => {
   it.each([
-    [
-      "unknown",
-      'there is no source "unknown" with `reconcile` in oncehook.config.ts; these have it: stripe, github',
-    ],
+    ["unknown", 'there is no source "unknown" with `reconcile` in oncehook.config.ts; these have it: stripe, github'],
     ["plain", "the source plain has no `reconcile` in oncehook.config.ts"],
   ])("the source %s, which cannot be reconciled, is answered with those that can", (name, message) =>
     withPlatform("sqlite", stripeApi([]), async (platform) => {

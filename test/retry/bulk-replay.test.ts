@@ -115,10 +115,7 @@ describe("the loop of bulk replays", () => {
         await mayEnd.promise;
       });
       await failInline(inner);
-      const { id } = await store.bulkReplays.create(
-        { filter: {}, perSecond: 100, createdBy: "token" },
-        new Date(T0),
-      );
+      const { id } = await store.bulkReplays.create({ filter: {}, perSecond: 100, createdBy: "token" }, new Date(T0));
       const loop = createBulkReplayPoller(inner.receiver);
       loop.start(1);
       await atWork.promise;

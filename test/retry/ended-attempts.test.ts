@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Receiver } from "../../src/pipeline/index.ts";
-import {
-  createBulkReplayPoller,
-  createRetryPoller,
-  discard,
-  dryRunReplay,
-  replay,
-} from "../../src/retry/index.ts";
+import { createBulkReplayPoller, createRetryPoller, discard, dryRunReplay, replay } from "../../src/retry/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
@@ -81,31 +75,23 @@ describe("a failure whose process ended during its attempt", () => {
     ["replay", 0, false, undefined],
     ["replay", 1, true, undefined],
     ["bulk", 0, false, 1],
-  ])(
-    "an abandoned failure shows the kind of its attempt, and whether that ran alone: %s after %i ends",
-    (...given) =>
-      withStore("sqlite", async (store, target) => {
-        const [kind, crashes, isAlone, bulkReplayId] = given;
-        // A process that ends is one that leases, and stores no outcome.
-        const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
-          await store.failureLeases.leaseOne(...lease);
-          return "leased";
-        };
-        const inner = rooms(
-          { ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) },
-          { times: 1 },
-        );
-        await failInline(inner);
-        await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
-        await store.bulkReplays.create(
-          { filter: {}, perSecond: 10, createdBy: "token" },
-          inner.receiver.clock.now(),
-        );
-        await replay(inputOf("e1").key, inner.receiver, bulkReplayId);
-        const later = new Date(T0 + TIMING.leaseMs);
-        const recovery = recoveryAt(later, TIMING.leaseMs);
-        expect(await store.failureLeases.recover(recovery)).toMatchObject([{ kind, isAlone }]);
-      }),
+  ])("an abandoned failure shows the kind of its attempt, and whether that ran alone: %s after %i ends", (...given) =>
+    withStore("sqlite", async (store, target) => {
+      const [kind, crashes, isAlone, bulkReplayId] = given;
+      // A process that ends is one that leases, and stores no outcome.
+      const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
+        await store.failureLeases.leaseOne(...lease);
+        return "leased";
+      };
+      const inner = rooms({ ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) }, { times: 1 });
+      await failInline(inner);
+      await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
+      await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, inner.receiver.clock.now());
+      await replay(inputOf("e1").key, inner.receiver, bulkReplayId);
+      const later = new Date(T0 + TIMING.leaseMs);
+      const recovery = recoveryAt(later, TIMING.leaseMs);
+      expect(await store.failureLeases.recover(recovery)).toMatchObject([{ kind, isAlone }]);
+    }),
   );
 });
 
@@ -121,14 +107,8 @@ describe("the loop of bulk replays", () => {
         await store.bulkReplays.release(...given);
         order.push("released");
       };
-      const inner = rooms(
-        { ...store, bulkReplays: overriding(store.bulkReplays, { release }) },
-        { times: 0 },
-      );
-      await store.bulkReplays.create(
-        { filter: {}, perSecond: 10, createdBy: "token" },
-        inner.receiver.clock.now(),
-      );
+      const inner = rooms({ ...store, bulkReplays: overriding(store.bulkReplays, { release }) }, { times: 0 });
+      await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, inner.receiver.clock.now());
       const loop = createBulkReplayPoller(inner.receiver);
       loop.start(1);
       await releasing.promise;

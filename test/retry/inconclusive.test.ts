@@ -143,10 +143,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
         const both = await startReceiver(target, { env: { ...rotated, ENCRYPTION_KEY_PREVIOUS: KEY } });
         await both.stop();
         // It may have encrypted the body anew before it stopped.
-        await execute(
-          target,
-          `UPDATE oncehook_failures SET encrypted_body = ${bytesLiteral(dialect, encrypted)}`,
-        );
+        await execute(target, `UPDATE oncehook_failures SET encrypted_body = ${bytesLiteral(dialect, encrypted)}`);
         const options = retrying({ handlers: [handler(false)], env: rotated });
         const without = await startReceiver(target, options);
         await seePutOff(without);

@@ -13,15 +13,7 @@ import { retriesOf } from "../support/failure.ts";
 import { runOnce } from "../support/once.ts";
 import { overriding } from "../support/overriding.ts";
 import { recoveryAt } from "../support/recovery.ts";
-import {
-  completeElsewhere,
-  failInline,
-  inputOf,
-  NO_RETRIES,
-  rooms,
-  T0,
-  TIMING,
-} from "../support/retry-rooms.ts";
+import { completeElsewhere, failInline, inputOf, NO_RETRIES, rooms, T0, TIMING } from "../support/retry-rooms.ts";
 
 describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
   it("the retry loop runs a failure sixty seconds after it failed, not before", () =>
@@ -120,11 +112,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 }, undefined, NO_RETRIES);
       for (const id of ["e1", "e2"]) {
-        await storeFailure(
-          inputOf(id),
-          failed("commit_unknown", new Error("the answer was lost")),
-          inner.receiver,
-        );
+        await storeFailure(inputOf(id), failed("commit_unknown", new Error("the answer was lost")), inner.receiver);
       }
       expect(await store.failures.counts()).toEqual({ accepted: 0, waiting: 2, exhausted: 0, rejected: 0 });
       inner.time.seconds = 60;
@@ -273,9 +261,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       loop.start(1);
       await asked.promise;
       await loop.stop();
-      expect(await store.failures.list({ limit: 1 }, {})).toMatchObject([
-        { state: "waiting", retriesDone: 0 },
-      ]);
+      expect(await store.failures.list({ limit: 1 }, {})).toMatchObject([{ state: "waiting", retriesDone: 0 }]);
     }));
 });
 

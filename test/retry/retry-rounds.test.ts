@@ -12,8 +12,7 @@ import { overriding } from "../support/overriding.ts";
 import { failInline, inputOf, rooms, T0, withLease } from "../support/retry-rooms.ts";
 
 const away = () => new StoreError("unavailable", "the database is away", undefined);
-const historyOf = (store: Store, eventId = "e1") =>
-  store.attempts.list(inputOf(eventId).key, { after: 0, limit: 9 });
+const historyOf = (store: Store, eventId = "e1") => store.attempts.list(inputOf(eventId).key, { after: 0, limit: 9 });
 
 /** A store whose failures' leases have other operations. */
 const withLeases = (store: Store, over: Partial<Store["failureLeases"]>): Store => ({

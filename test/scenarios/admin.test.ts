@@ -98,8 +98,7 @@ describeFullOnPostgres("the admin API on %s", (dialect) => {
           return (answer.body.items as unknown[]).length;
         };
         const right = ["source=platform", "event_type=unreliable", "code=handler_failed", "state=waiting"];
-        for (const query of [...right, right.join("&")])
-          expect([query, await found(query)]).toEqual([query, 1]);
+        for (const query of [...right, right.join("&")]) expect([query, await found(query)]).toEqual([query, 1]);
         const wrong = ["source=oauth", "event_type=reliable", "code=handler_timed_out", "state=exhausted"];
         for (const query of wrong) expect([query, await found(query)]).toEqual([query, 0]);
       },
@@ -227,13 +226,11 @@ describe("the admin listener", () => {
         }
       }
       const app = idleListener();
-      const documented = Object.entries<Record<string, unknown>>(openapi.paths).flatMap(
-        ([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      const documented = Object.entries<Record<string, unknown>>(openapi.paths).flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
       );
       // Addresses of the page are no part of the API; test/dashboard/ holds them.
-      const routes = (await routesOf(app)).filter(({ path }) =>
-        /^\/api\/|^\/(?:healthz|readyz|metrics)$/.test(path),
-      );
+      const routes = (await routesOf(app)).filter(({ path }) => /^\/api\/|^\/(?:healthz|readyz|metrics)$/.test(path));
       const served = routes.map(({ method, path }) => `${method} ${path}`);
       expect(served.sort()).toEqual(documented.sort());
       await app.close();
@@ -251,10 +248,7 @@ describe("the admin listener", () => {
     withReceiver("sqlite", async (receiver) => {
       for (const authorization of ["", "Bearer wrong", "Basic dGVzdA==", "Bearer "]) {
         const answer = await receiver.admin(path, { headers: { authorization } });
-        expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([
-          401,
-          'Bearer realm="admin"',
-        ]);
+        expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="admin"']);
       }
     }),
   );

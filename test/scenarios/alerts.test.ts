@@ -7,13 +7,7 @@ import { keyStamp } from "../../src/configured/database.ts";
 import { defineHandler } from "../../src/index.ts";
 import { token } from "../../src/sources/platforms/index.ts";
 import type { Store } from "../../src/store/index.ts";
-import {
-  describeFullOnPostgres,
-  fullOnPostgres,
-  openTarget,
-  type Target,
-  withDatabase,
-} from "../support/databases.ts";
+import { describeFullOnPostgres, fullOnPostgres, openTarget, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET, withWebhookReceiver } from "../support/notified.ts";
@@ -77,9 +71,7 @@ async function remember(target: Target, write: (store: Store) => Promise<void>):
 /** Resolves after several more evaluations. */
 async function evaluatedAgain(target: Target): Promise<void> {
   const turn = async () =>
-    Number(
-      (await rowsOf(target, "SELECT max(next_at_ms) AS next_at_ms FROM oncehook_alert_turns"))[0]?.next_at_ms,
-    );
+    Number((await rowsOf(target, "SELECT max(next_at_ms) AS next_at_ms FROM oncehook_alert_turns"))[0]?.next_at_ms);
   const seen = new Set<number>();
   await until(async () => seen.add(await turn()).size > 5, SLOW);
 }
@@ -210,10 +202,7 @@ describeFullOnPostgres("alerts on %s", (dialect) => {
           await until(async () => (await counted(target, "success")) === 41 + 5, SLOW);
           time.ahead += QUARTER_MS + MINUTE_MS;
           await until(() => alertsIn(receiver!).length > 1, SLOW);
-          expect(alertsIn(receiver!)).toEqual([
-            "alert.signatures_failing",
-            "alert.signatures_failing.resolved",
-          ]);
+          expect(alertsIn(receiver!)).toEqual(["alert.signatures_failing", "alert.signatures_failing.resolved"]);
         });
       }),
   );
@@ -262,10 +251,7 @@ describeFullOnPostgres("alerts on %s", (dialect) => {
       await receiver.send(payment(), { secret: WRONG });
       expect(await receiver.count("oncehook_arrival_days")).toBe(0);
       await receiver.stop();
-      const rows = await rowsOf(
-        target,
-        "SELECT source, event_type, count FROM oncehook_arrival_days ORDER BY source",
-      );
+      const rows = await rowsOf(target, "SELECT source, event_type, count FROM oncehook_arrival_days ORDER BY source");
       expect(rows.map(({ source, event_type, count }) => [source, event_type, Number(count)])).toEqual([
         ["platform", "payment_notify", 2],
         ["shop", "order", 1],

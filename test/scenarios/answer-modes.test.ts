@@ -42,8 +42,7 @@ const options = (answer: Answer, handler: Handler, over: ReceiverOptions = {}): 
   ...over,
 });
 const completed = (receiver: TestReceiver) => receiver.count("oncehook_records", "status = 'completed'");
-const kept = (receiver: TestReceiver, state: string) =>
-  receiver.count("oncehook_failures", `state = '${state}'`);
+const kept = (receiver: TestReceiver, state: string) => receiver.count("oncehook_failures", `state = '${state}'`);
 
 describeFullOnPostgres("answer modes on %s", (dialect) => {
   it("`after` responds before the handler has run, and the handler runs once", () => {

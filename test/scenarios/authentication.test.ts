@@ -34,9 +34,7 @@ describeFullOnPostgres("authentication on %s", (dialect) => {
         expect((await receiver.send(sent, { headers })).body).toMatchObject({ status: "success" });
         const stranger = await receiver.send(payment());
         expect([stranger.status, stranger.body]).toEqual([401, { error: "invalid token" }]);
-        expect(stranger.headers.get("www-authenticate")).toBe(
-          'Token realm="callbacks", header="X-Callback-Token"',
-        );
+        expect(stranger.headers.get("www-authenticate")).toBe('Token realm="callbacks", header="X-Callback-Token"');
         expect(await receiver.count("oncehook_records")).toBe(1);
       },
       env({ AUTH_METHOD: "token", CALLBACK_TOKEN: TOKEN }),
@@ -49,9 +47,7 @@ describeFullOnPostgres("authentication on %s", (dialect) => {
         const token = await jwt();
         const answer = await receiver.send(payment(), { headers: { authorization: `Bearer ${token}` } });
         expect(answer.body).toMatchObject({ status: "success" });
-        expect((await receiver.send(payment())).headers.get("www-authenticate")).toBe(
-          'Bearer realm="callbacks"',
-        );
+        expect((await receiver.send(payment())).headers.get("www-authenticate")).toBe('Bearer realm="callbacks"');
         expect(JSON.stringify(receiver.lines)).not.toContain(token.split(".")[2]);
       },
       env(JWT_ENV),
@@ -64,9 +60,7 @@ describeFullOnPostgres("authentication on %s", (dialect) => {
         const both = { "x-callback-token": TOKEN };
         expect((await receiver.send(payment(), { headers: both })).status).toBe(200);
         expect((await receiver.send(payment())).status).toBe(401);
-        expect(
-          (await receiver.send(payment(), { headers: both, secret: "another-secret-entirely" })).status,
-        ).toBe(401);
+        expect((await receiver.send(payment(), { headers: both, secret: "another-secret-entirely" })).status).toBe(401);
         expect(await receiver.count("oncehook_records")).toBe(1);
       },
       env({ AUTH_METHOD: "hmac+token", CALLBACK_TOKEN: TOKEN }),

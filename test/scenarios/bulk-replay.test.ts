@@ -83,10 +83,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
         const ids = await failures(receiver, 12);
         const [broken = "", other = "", ...rest] = ids;
         plan.broken = new Set([broken]);
-        await execute(
-          receiver.target,
-          `UPDATE oncehook_failures SET source = 'oauth' WHERE event_id = '${other}'`,
-        );
+        await execute(receiver.target, `UPDATE oncehook_failures SET source = 'oauth' WHERE event_id = '${other}'`);
         const bulk = await start(receiver, { state: "exhausted", source: "platform" });
         expect(bulk).toMatchObject({
           total: 11,
@@ -108,9 +105,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
         const attempts = "attempts = 2 AND state = 'exhausted'";
         expect(await receiver.count("oncehook_failures", `event_id = '${broken}' AND ${attempts}`)).toBe(1);
         expect(await receiver.count("oncehook_failures", `event_id = '${other}'`)).toBe(1);
-        expect(
-          await receiver.count("oncehook_attempts", "triggered_by = 'bulk' AND outcome = 'success'"),
-        ).toBe(10);
+        expect(await receiver.count("oncehook_attempts", "triggered_by = 'bulk' AND outcome = 'success'")).toBe(10);
         expect(await receiver.count("oncehook_attempts", "outcome = 'handler_failed'")).toBe(1);
       },
       EXHAUSTED,
@@ -169,18 +164,12 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
         async (receiver) => {
           const [held = "", ...others] = await failures(receiver, 20);
           const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
-          await execute(
-            receiver.target,
-            `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${held}'`,
-          );
+          await execute(receiver.target, `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${held}'`);
           const { id } = await start(receiver, {});
           await until(async () => (await look(receiver, id)).done === 19, 60_000);
           expect(plan.ran.toSorted()).toEqual(others.toSorted());
           expect(await look(receiver, id)).toMatchObject({ state: "running" });
-          await execute(
-            receiver.target,
-            `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${held}'`,
-          );
+          await execute(receiver.target, `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${held}'`);
           expect(await ended(receiver, id)).toMatchObject({ succeeded: 20, already_handled: 0, failed: 0 });
           expect(plan.ran).toHaveLength(20);
         },
@@ -208,28 +197,25 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it(
-    "a bulk replay goes on in the next process when its own one stops",
-    { tags: fullOnPostgres(dialect) },
-    () =>
-      withDatabase(dialect, async (target) => {
-        const first = await startReceiver(target, EXHAUSTED);
-        await failures(first, 20);
-        const { id } = await start(first, {}, 8);
-        await until(() => plan.ran.length >= 4, 60_000);
-        await first.stop();
-        const before = plan.ran.length;
-        expect(before).toBeLessThan(20);
-        const second = await startReceiver(target, EXHAUSTED);
-        expect(await ended(second, id)).toMatchObject({
-          state: "done",
-          succeeded: 20,
-          already_handled: 0,
-          failed: 0,
-        });
-        expect(plan.ran).toHaveLength(20);
-        await second.stop();
-      }),
+  it("a bulk replay goes on in the next process when its own one stops", { tags: fullOnPostgres(dialect) }, () =>
+    withDatabase(dialect, async (target) => {
+      const first = await startReceiver(target, EXHAUSTED);
+      await failures(first, 20);
+      const { id } = await start(first, {}, 8);
+      await until(() => plan.ran.length >= 4, 60_000);
+      await first.stop();
+      const before = plan.ran.length;
+      expect(before).toBeLessThan(20);
+      const second = await startReceiver(target, EXHAUSTED);
+      expect(await ended(second, id)).toMatchObject({
+        state: "done",
+        succeeded: 20,
+        already_handled: 0,
+        failed: 0,
+      });
+      expect(plan.ran).toHaveLength(20);
+      await second.stop();
+    }),
   );
 
   it("two processes and two bulk replays at the same time share no failure", () =>
@@ -253,16 +239,10 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
         const ids = await failures(receiver, 10);
         plan.broken = new Set(ids.slice(1));
         const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
-        await execute(
-          receiver.target,
-          `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`,
-        );
+        await execute(receiver.target, `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`);
         const { id } = await start(receiver, {});
         await until(async () => (await look(receiver, id)).failed === 9, 60_000);
-        await execute(
-          receiver.target,
-          `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`,
-        );
+        await execute(receiver.target, `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`);
         expect(await ended(receiver, id)).toMatchObject({ succeeded: 1, already_handled: 0, failed: 9 });
         expect(plan.ran).toHaveLength(10);
         const again = await start(receiver, {});

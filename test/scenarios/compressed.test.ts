@@ -31,8 +31,7 @@ async function send(receiver: TestReceiver, body: Buffer, sending: Sending = {})
   return { status: response.status, body: (await response.json()) as { status?: string; error?: string } };
 }
 
-const order = (id: number, over: object = {}) =>
-  Buffer.from(JSON.stringify({ id, type: "order", total: 3, ...over }));
+const order = (id: number, over: object = {}) => Buffer.from(JSON.stringify({ id, type: "order", total: 3, ...over }));
 
 describeFullOnPostgres("compressed callbacks on %s", (dialect) => {
   const seen: unknown[] = [];

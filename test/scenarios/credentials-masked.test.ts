@@ -88,19 +88,14 @@ function credentialsOf({ credentialPlaces }: SourceDefinition, { headers, target
   const ofHeaders = names.flatMap((name) => headers[name.toLowerCase()] ?? []);
   const text = body.toString();
   const ofFields = fields.flatMap((name) =>
-    [...`${text}&${target}`.matchAll(new RegExp(`"?${name}"?[:=]"?([^"&}]+)`, "g"))].map(
-      ([, value = ""]) => value,
-    ),
+    [...`${text}&${target}`.matchAll(new RegExp(`"?${name}"?[:=]"?([^"&}]+)`, "g"))].map(([, value = ""]) => value),
   );
   return [...ofHeaders, ...ofFields]
     .flatMap((value) => [value, ...value.split(/[\s,;=]+/)])
     .filter((part) => part.length > 15);
 }
 
-async function showsNoCredential(
-  receiver: TestReceiver,
-  cases: Readonly<Record<string, Case>>,
-): Promise<void> {
+async function showsNoCredential(receiver: TestReceiver, cases: Readonly<Record<string, Case>>): Promise<void> {
   await until(async () => (await seen(receiver)).rows.length >= 2 * Object.keys(cases).length);
   const { rows, text: shown } = await seen(receiver);
   const text = shown + stored(receiver);
@@ -220,9 +215,7 @@ const OWN: readonly [string, SourceDefinition, (secret: string) => SignedRequest
       reads: ["header.X-Acme", "query.k", "body.proof"],
       headers: ["X-Acme"],
       verify: (body, headers, url) =>
-        equals(headers["x-acme"]) &&
-        equals(queryOf(url)) &&
-        equals(JSON.parse(String(Buffer.from(body))).proof),
+        equals(headers["x-acme"]) && equals(queryOf(url)) && equals(JSON.parse(String(Buffer.from(body))).proof),
     }),
     (secret) =>
       requestOf(
@@ -252,26 +245,23 @@ describe.each(OWN)("the credentials of %s", (name, source, callback, statusOfFai
     },
   });
 
-  it(
-    "no row, line, error or response holds a tenant's secret or a signature of an own source",
-    { tags },
-    () =>
-      withReceiver(
-        "sqlite",
-        async (receiver) => {
-          const [genuine, forged] = [callback(SECRET), callback(OTHER)];
-          expect(await send(receiver, "/hooks/acme", genuine)).toBe(statusOfFailed);
-          expect(await send(receiver, "/hooks/acme", forged)).toBe(401);
-          await until(async () => (await seen(receiver)).rows.length >= 2);
-          const { rows, text } = await seen(receiver);
-          for (const row of rows) {
-            const sent = { ...fromRow(row), params: { shop: "acme" } };
-            expect(await openPreset(source).scheme.verify(sent)).not.toHaveProperty("verified");
-          }
-          for (const secret of TEXTS) expect(text + stored(receiver)).not.toContain(secret);
-        },
-        { sources: { source }, handlers: [leaky], env: ENV },
-      ),
+  it("no row, line, error or response holds a tenant's secret or a signature of an own source", { tags }, () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const [genuine, forged] = [callback(SECRET), callback(OTHER)];
+        expect(await send(receiver, "/hooks/acme", genuine)).toBe(statusOfFailed);
+        expect(await send(receiver, "/hooks/acme", forged)).toBe(401);
+        await until(async () => (await seen(receiver)).rows.length >= 2);
+        const { rows, text } = await seen(receiver);
+        for (const row of rows) {
+          const sent = { ...fromRow(row), params: { shop: "acme" } };
+          expect(await openPreset(source).scheme.verify(sent)).not.toHaveProperty("verified");
+        }
+        for (const secret of TEXTS) expect(text + stored(receiver)).not.toContain(secret);
+      },
+      { sources: { source }, handlers: [leaky], env: ENV },
+    ),
   );
 
   it("the table of events without a handler holds no credential, and a backfill runs its rows", () =>

@@ -49,9 +49,7 @@ async function deliverAsPlatform(receiver: TestReceiver): Promise<(string | numb
 }
 
 const effects = async ({ target }: TestReceiver) =>
-  (await rowsOf(target, "SELECT source FROM oncehook_notifications ORDER BY source")).map(
-    ({ source }) => source,
-  );
+  (await rowsOf(target, "SELECT source FROM oncehook_notifications ORDER BY source")).map(({ source }) => source);
 const isSettled = async (receiver: TestReceiver) => (await receiver.count("oncehook_failures")) === 0;
 
 describeFullOnPostgres("a key that is of one delivery, on %s", (dialect) => {

@@ -62,8 +62,7 @@ it("every documented type of every listed preset is delivered to the handler tha
 async function send(receiver: TestReceiver, source: string, type: string): Promise<number> {
   const definition = sources[source] as SourceDefinition;
   const url = new URL(`${receiver.publicOrigin}/api/${source}/callback`);
-  if (definition.sign === undefined && definition.signBody === undefined)
-    return sendByPair(source, type, url);
+  if (definition.sign === undefined && definition.signBody === undefined) return sendByPair(source, type, url);
   const { headers, body } = signSample(definition, {
     source,
     type,

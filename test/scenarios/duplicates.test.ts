@@ -121,9 +121,7 @@ describe("two processes on one PostgreSQL", () => {
     withDatabase("postgres", async (target) => {
       const receivers = [await startReceiver(target), await startReceiver(target)];
       const sent = Array.from({ length: 20 }, () => payment());
-      const answers = await Promise.all(
-        sent.flatMap((one) => receivers.map((receiver) => receiver.send(one))),
-      );
+      const answers = await Promise.all(sent.flatMap((one) => receivers.map((receiver) => receiver.send(one))));
       expect(statuses(answers).filter((status) => status === "success")).toHaveLength(20);
       expect(statuses(answers).filter((status) => status === "already_processed")).toHaveLength(20);
       expect(await receivers[0]!.count("oncehook_notifications")).toBe(20);

@@ -24,9 +24,7 @@ function dingTalkPush(event: object) {
   const count = 32 - (plain.length % 32);
   const key = Buffer.from(`${AES_KEY}=`, "base64");
   const cipher = createCipheriv("aes-256-cbc", key, key.subarray(0, 16)).setAutoPadding(false);
-  const encrypt = Buffer.concat([cipher.update(plain), cipher.update(Buffer.alloc(count, count))]).toString(
-    "base64",
-  );
+  const encrypt = Buffer.concat([cipher.update(plain), cipher.update(Buffer.alloc(count, count))]).toString("base64");
   const sorted = [TOKEN, "1608001896814", "n0nce", encrypt].sort().join("");
   const signature = createHash("sha1").update(sorted).digest("hex");
   return {

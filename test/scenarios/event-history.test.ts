@@ -103,9 +103,7 @@ describeFullOnPostgres("the time line of an event on %s", (dialect) => {
         const sent = event("unreliable", {});
         await receiver.send(sent);
         await until(async () => (await receiver.count("oncehook_attempts")) === 1);
-        const attempts = (await historyOf(receiver, sent.event_id)).timeline.filter(
-          ({ kind }) => kind === "attempt",
-        );
+        const attempts = (await historyOf(receiver, sent.event_id)).timeline.filter(({ kind }) => kind === "attempt");
         expect(attempts).toHaveLength(2);
         for (const attempt of attempts) {
           expect(attempt).toMatchObject({ outcome: "handler_failed", duration_ms: expect.any(Number) });
@@ -127,10 +125,7 @@ describeFullOnPostgres("the time line of an event on %s", (dialect) => {
       async (receiver) => {
         const rejected = event("picky", {});
         await receiver.send(rejected);
-        expect(told(await historyOf(receiver, rejected.event_id))).toEqual([
-          "callback rejected",
-          "failure rejected",
-        ]);
+        expect(told(await historyOf(receiver, rejected.event_id))).toEqual(["callback rejected", "failure rejected"]);
         const unknown = event("nobody_handles_this", {});
         await receiver.send(unknown);
         expect(told(await historyOf(receiver, unknown.event_id))).toEqual(["delivery event_type_unknown"]);

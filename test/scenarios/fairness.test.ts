@@ -142,8 +142,7 @@ describeFullOnPostgres("two tenants on %s", (dialect) => {
         const first = deliverToTenant(receiver, "a", [{ id: "e0", key: "k", hangs: true }]);
         await until(() => started.length === 1);
         const begun = performance.now();
-        for (const id of ["e1", "e2", "e3"])
-          expect(await deliverToTenant(receiver, "a", [{ id, key: "k" }])).toBe(200);
+        for (const id of ["e1", "e2", "e3"]) expect(await deliverToTenant(receiver, "a", [{ id, key: "k" }])).toBe(200);
         expect(performance.now() - begun).toBeLessThan(15_000);
         expect(await receiver.count("oncehook_failures", "state = 'accepted'")).toBe(3);
         open();
@@ -165,8 +164,7 @@ describeFullOnPostgres("two tenants on %s", (dialect) => {
         const items = Array.from({ length: 30 }, (_, index) => ({ id: `e${index}`, key: `k${index % 2}` }));
         expect(await deliverToTenant(receiver, "a", items)).toBe(200);
         const ofKey = (key: string) => items.filter((item) => item.key === key).map(({ id }) => id);
-        for (const key of ["k0", "k1"])
-          expect(started.filter((id) => ofKey(key).includes(id))).toEqual(ofKey(key));
+        for (const key of ["k0", "k1"]) expect(started.filter((id) => ofKey(key).includes(id))).toEqual(ofKey(key));
       },
       options([handler], { answer: "inline" }, { MAX_WAITING_CALLBACKS: "2" }),
     );

@@ -26,9 +26,7 @@ const options: Omit<HmacSourceOptions, "secret"> = {
   ],
 };
 const source = (secret?: string) => hmac({ ...options, secret });
-const handlers = [
-  defineHandler({ source: "tasks", type: "task", data: z.looseObject({}), handle: () => ({}) }),
-];
+const handlers = [defineHandler({ source: "tasks", type: "task", data: z.looseObject({}), handle: () => ({}) })];
 const learning: ReceiverOptions = { sources: { tasks: source() }, handlers };
 
 /** For a receiver behind a proxy. */
@@ -178,8 +176,7 @@ describeFullOnPostgres("a platform that chooses its secret, on %s", (dialect) =>
         const [first, forger, right] = ["first", "forger", "right"].map(
           (name) => name + randomBytes(8).toString("hex"),
         );
-        const by = (secret = "", address = "") =>
-          introduce(receiver, secret, { "x-forwarded-for": address, ...HTTPS });
+        const by = (secret = "", address = "") => introduce(receiver, secret, { "x-forwarded-for": address, ...HTTPS });
         expect(await by(first, "192.0.2.7")).toMatchObject({ status: 200 });
         expect(await relearn(receiver, { forget: true, from: "192.0.2.0/28" })).toMatchObject({
           status: 200,
@@ -229,10 +226,7 @@ describeFullOnPostgres("a platform that chooses its secret, on %s", (dialect) =>
       };
       expect(one.lines).toContainEqual(expect.objectContaining(several));
       expect(JSON.stringify([body, offered, one.lines, other.lines])).not.toContain('-one"');
-      const [stored] = await rowsOf(
-        one.target,
-        "SELECT value FROM oncehook_settings WHERE name = 'offered:tasks'",
-      );
+      const [stored] = await rowsOf(one.target, "SELECT value FROM oncehook_settings WHERE name = 'offered:tasks'");
       expect(stored?.value).not.toContain("genuine");
     }));
 
@@ -323,9 +317,7 @@ describe("sources that learn", () => {
       "sqlite",
       async (receiver) => {
         await introduce(receiver, "chosen-by-asana");
-        const statuses = await Promise.all(
-          Array.from({ length: 40 }, (_, at) => callBack(receiver, `forged-${at}`)),
-        );
+        const statuses = await Promise.all(Array.from({ length: 40 }, (_, at) => callBack(receiver, `forged-${at}`)));
         expect(new Set(statuses)).toEqual(new Set([401]));
         expect(await callBack(receiver, "chosen-by-asana")).toBe(200);
       },
@@ -352,9 +344,7 @@ describe("sources that learn", () => {
           ADMIN_PORT: new URL(receiver.adminOrigin).port,
         });
         expect(ended).toMatchObject({ code: 0, stderr: "" });
-        expect(ended.stdout).toMatch(
-          /^tasks takes one secret until \S+Z; no earlier one verifies any more\./,
-        );
+        expect(ended.stdout).toMatch(/^tasks takes one secret until \S+Z; no earlier one verifies any more\./);
         expect(await introduce(receiver, "the-second-one")).toMatchObject({ status: 200 });
       },
       learning,

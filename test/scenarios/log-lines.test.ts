@@ -21,12 +21,7 @@ const FORM = "application/x-www-form-urlencoded";
 
 let deliveries = 0;
 
-async function deliver(
-  receiver: TestReceiver,
-  body: string,
-  contentType = "application/json",
-  isForged = false,
-) {
+async function deliver(receiver: TestReceiver, body: string, contentType = "application/json", isForged = false) {
   deliveries += 1;
   const headers = {
     ...SOURCE.sign?.({ body: Buffer.from(isForged ? `${body} ` : body), now: new Date() }),

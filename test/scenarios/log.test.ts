@@ -56,13 +56,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
       await receiver.send(payment(), { headers: { "x-signature": "no" } });
       await receiver.send({}, { raw: "{" });
       const { body } = await receiver.admin("/api/v1/callbacks");
-      const outcomes = [
-        "body_not_json",
-        "signature_malformed",
-        "signature_mismatch",
-        "already_processed",
-        "success",
-      ];
+      const outcomes = ["body_not_json", "signature_malformed", "signature_mismatch", "already_processed", "success"];
       expect((body.items as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual(outcomes);
       expect(receiver.lines.filter(({ msg }) => msg === "callback").map(({ outcome }) => outcome)).toEqual(
         outcomes.reverse(),
@@ -93,9 +87,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
         await receiver.send({}, { raw: `code=${CANARY}&state=${CANARY}`, headers });
         await receiver.send({}, { raw: `not json, its token: ${CANARY}`, headers });
         const shown = await Promise.all(
-          ["/api/v1/callbacks", "/api/v1/failures", "/api/v1/events", "/metrics"].map((at) =>
-            receiver.admin(at),
-          ),
+          ["/api/v1/callbacks", "/api/v1/failures", "/api/v1/events", "/metrics"].map((at) => receiver.admin(at)),
         );
         const everything = JSON.stringify([shown.map(({ body }) => body), receiver.lines]);
         expect(everything).toContain("[masked]");
@@ -110,9 +102,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
     () =>
       withReceiver(dialect, async (receiver) => {
         for (let index = 0; index < 14; index += 1) {
-          await Promise.all(
-            Array.from({ length: 50 }, () => receiver.send({}, { secret: "q".repeat(32), raw: "{}" })),
-          );
+          await Promise.all(Array.from({ length: 50 }, () => receiver.send({}, { secret: "q".repeat(32), raw: "{}" })));
         }
         const answer = await rawExchange(receiver.publicOrigin, "no request at all\r\n\r\n");
         expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -157,9 +147,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
         await receiver.stop();
       }
       const left = { reason: "unknown_address", outcome: "not_found", addresses: 1, left_out: 2 };
-      expect(receiver.lines).toContainEqual(
-        expect.objectContaining({ ...left, url: "/wp-login.php?token=[masked]" }),
-      );
+      expect(receiver.lines).toContainEqual(expect.objectContaining({ ...left, url: "/wp-login.php?token=[masked]" }));
       const rows = await rowsOf(
         target,
         "SELECT url, outcome, response_status, left_out FROM oncehook_callbacks WHERE left_out IS NOT NULL",

@@ -23,10 +23,7 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 /** Variables for a webhook on this machine, whose certificate is vouched for by a file. */
-async function webhookEnv(
-  folder: string,
-  { url, ca }: { url: string; ca: string },
-): Promise<Record<string, string>> {
+async function webhookEnv(folder: string, { url, ca }: { url: string; ca: string }): Promise<Record<string, string>> {
   const file = join(folder, "ca.pem");
   await writeFile(file, ca);
   return {
@@ -95,24 +92,18 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
                 await receiver.send(payment());
                 await until(() => mail.mails.length === 1);
                 await until(() => webhook.accepted.length === 1);
-                await until(async () =>
-                  (await deliveries(receiver)).every(({ state }) => state === "delivered"),
+                await until(async () => (await deliveries(receiver)).every(({ state }) => state === "delivered"));
+                expect((await deliveries(receiver)).map(({ channel, attempts }) => [channel, attempts]).sort()).toEqual(
+                  [
+                    ["email:shop@example.com", 2],
+                    ["webhook", 2],
+                  ],
                 );
-                expect(
-                  (await deliveries(receiver)).map(({ channel, attempts }) => [channel, attempts]).sort(),
-                ).toEqual([
-                  ["email:shop@example.com", 2],
-                  ["webhook", 2],
-                ]);
                 expect(mail.mails[0]?.from).toBe("oncehook@localhost");
                 expect(JSON.stringify(receiver.lines)).not.toMatch(/p%40ss|p@ss word/);
                 const text = String((await receiver.admin("/metrics")).body.text);
-                expect(text).toContain(
-                  'oncehook_delivery_attempts_total{channel="webhook",outcome="failed"} 1',
-                );
-                expect(text).toContain(
-                  'oncehook_delivery_attempts_total{channel="email",outcome="delivered"} 1',
-                );
+                expect(text).toContain('oncehook_delivery_attempts_total{channel="webhook",outcome="failed"} 1');
+                expect(text).toContain('oncehook_delivery_attempts_total{channel="email",outcome="delivered"} 1');
               },
               { env, outboxPollMs: POLL },
             );

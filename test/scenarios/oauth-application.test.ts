@@ -151,17 +151,12 @@ describe("who signed in", () => {
         const back = await agent.authorize(`${startUrl}?context=cart%2017`, redirectUri);
         const visit = async () => {
           const location = (await agent.request(back)).headers.get("location") ?? "";
-          expect(location).toMatch(
-            /^https:\/\/shop\.example\/welcome\?from=us&sign_in=[\w-]+\.[\w-]+\.[\w-]+$/,
-          );
+          expect(location).toMatch(/^https:\/\/shop\.example\/welcome\?from=us&sign_in=[\w-]+\.[\w-]+\.[\w-]+$/);
           return new URL(location).searchParams.get("sign_in") ?? "";
         };
         const token = await visit();
-        const verify = (
-          given: string,
-          secret = SUCCESS.OAUTH_SUCCESS_SECRET,
-          url = SUCCESS.OAUTH_SUCCESS_URL,
-        ) => verifySignIn(given, secret, url);
+        const verify = (given: string, secret = SUCCESS.OAUTH_SUCCESS_SECRET, url = SUCCESS.OAUTH_SUCCESS_URL) =>
+          verifySignIn(given, secret, url);
         const signedIn = await verify(token);
         expect(signedIn).toEqual({ id: expect.stringMatching(/^state:/), userId: "ada", context: "cart 17" });
         // A reload is the same sign-in: an application that takes an id once takes it once.
@@ -187,9 +182,9 @@ describe("who signed in", () => {
         const { agent, back } = await arrive();
         const location = new URL((await agent.request(back)).headers.get("location") ?? "");
         const token = location.searchParams.get("sign_in") ?? "";
-        await expect(
-          verifySignIn(token, SUCCESS.OAUTH_SUCCESS_SECRET, SUCCESS.OAUTH_SUCCESS_URL),
-        ).rejects.toThrow(/exp/);
+        await expect(verifySignIn(token, SUCCESS.OAUTH_SUCCESS_SECRET, SUCCESS.OAUTH_SUCCESS_URL)).rejects.toThrow(
+          /exp/,
+        );
       },
       { env: SUCCESS, clock },
     );

@@ -68,9 +68,7 @@ describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (
         platform.before = () => slow.promise;
         expect((await agent.request(back)).status).toBe(500);
         slow.resolve(undefined);
-        await until(
-          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
-        );
+        await until(async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1);
         expect((await agent.request(back)).status).toBe(303);
         expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });
       },
@@ -225,10 +223,7 @@ describe("the redirect of an OAuth flow", () => {
 
   it.each([
     ["another issuer", (url: URL) => url.searchParams.set("iss", "https://evil.example")],
-    [
-      "the issuer with a slash more",
-      (url: URL) => url.searchParams.set("iss", `${url.searchParams.get("iss")}/`),
-    ],
+    ["the issuer with a slash more", (url: URL) => url.searchParams.set("iss", `${url.searchParams.get("iss")}/`)],
     ["no issuer, which the platform promises", (url: URL) => url.searchParams.delete("iss")],
   ])("a redirect with %s is refused before the code is sent anywhere", (_title, change) =>
     withFlow("sqlite", async ({ arrive, platform }) => {
@@ -328,13 +323,8 @@ describe("the redirect of an OAuth flow", () => {
       "sqlite",
       async ({ arrive }) => {
         const { agent, back } = await arrive();
-        const answer = await agent.request(
-          `${back}&redirect_uri=https://evil.example&return_to=//evil.example`,
-        );
-        expect([answer.status, answer.headers.get("location")]).toEqual([
-          303,
-          "https://shop.example/welcome",
-        ]);
+        const answer = await agent.request(`${back}&redirect_uri=https://evil.example&return_to=//evil.example`);
+        expect([answer.status, answer.headers.get("location")]).toEqual([303, "https://shop.example/welcome"]);
       },
       { env: { OAUTH_SUCCESS_URL: "https://shop.example/welcome" } },
     ));

@@ -11,9 +11,7 @@ describe("a plain OAuth 2 platform", () => {
       "sqlite",
       async ({ arrive, receiver, platform }) => {
         const { agent, back } = await arrive();
-        const first = (await (
-          await agent.request(back, { headers: { accept: "application/json" } })
-        ).json()) as {
+        const first = (await (await agent.request(back, { headers: { accept: "application/json" } })).json()) as {
           data: { user_id: string };
         };
         expect(first).toEqual({ status: "success", data: { user_id: expect.stringMatching(OWN_ID) } });

@@ -91,9 +91,7 @@ it.each(["state=s", "scope=a&access_type=offline"])(
   "OAUTH_AUTHORIZATION_PARAMETERS with %s is refused, since the flow sets it",
   (query) => {
     const env = { CALLBACK_BASE_URL: "http://localhost", OAUTH_AUTHORIZATION_PARAMETERS: query };
-    expect(() => loadConfig(env)).toThrow(
-      /OAUTH_AUTHORIZATION_PARAMETERS: got .* without parameters of the flow/,
-    );
+    expect(() => loadConfig(env)).toThrow(/OAUTH_AUTHORIZATION_PARAMETERS: got .* without parameters of the flow/);
   },
 );
 
@@ -163,8 +161,7 @@ describe("Microsoft for every tenant", () => {
   it("a user of any tenant is signed in, by the issuer of that tenant", () =>
     signIn(
       (origin) => ({ iss: `${origin}/${TENANT}/v2.0`, tid: TENANT }),
-      (result) =>
-        expect(result).toEqual({ status: 200, body: { status: "success", data: { user_id: "AAAA" } } }),
+      (result) => expect(result).toEqual({ status: 200, body: { status: "success", data: { user_id: "AAAA" } } }),
     ));
 
   it.each([

@@ -26,11 +26,7 @@ async function expectState(receiver: TestReceiver, state = STATE): Promise<Callb
 }
 
 /** What a browser sends: nothing signed. */
-async function redirect(
-  receiver: TestReceiver,
-  query: string,
-  body = "",
-): Promise<{ status: number; body: unknown }> {
+async function redirect(receiver: TestReceiver, query: string, body = ""): Promise<{ status: number; body: unknown }> {
   const response = await fetch(`${receiver.publicOrigin}${PATH}${query}`, { method: "POST", body });
   return { status: response.status, body: await response.json() };
 }
@@ -61,9 +57,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
   it("the receiver exchanges once when the page is reloaded, and gives each the first one's answer", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
-      const answers = await Promise.all(
-        Array.from({ length: 5 }, () => redirect(receiver, `?code=c1&state=${STATE}`)),
-      );
+      const answers = await Promise.all(Array.from({ length: 5 }, () => redirect(receiver, `?code=c1&state=${STATE}`)));
       const first = { status: "success", data: { user_id: "sandbox-user" } };
       expect(answers).toEqual(Array(5).fill({ status: 200, body: first }));
       expect(await receiver.count("oncehook_records")).toBe(1);
@@ -145,9 +139,7 @@ describeFullOnPostgres("the OAuth redirect on %s", (dialect) => {
       const sent = { code: "c1", state: "anything" };
       expect((await receiver.send(sent, { path: PATH })).status).toBe(200);
       const { text } = (await receiver.admin("/metrics")).body;
-      expect(text).toContain(
-        'oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1',
-      );
+      expect(text).toContain('oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1');
       expect((await receiver.send(sent, { path: PATH, secret: "f".repeat(32) })).status).toBe(401);
     }));
 
@@ -284,9 +276,7 @@ describe("a browser after its redirect", () => {
       try {
         await expect(browse(running.publicOrigin)).rejects.toThrow("fetch failed");
         const message = "a response could not be sent, and its connection was closed";
-        expect(lines.filter(({ msg }) => msg === message)).toMatchObject([
-          { err: { code: "ERR_INVALID_CHAR" } },
-        ]);
+        expect(lines.filter(({ msg }) => msg === message)).toMatchObject([{ err: { code: "ERR_INVALID_CHAR" } }]);
       } finally {
         await running.stop();
       }

@@ -34,8 +34,7 @@ const freeze = ({ target }: TestReceiver, table: string, operation: "UPDATE" | "
      BEGIN SELECT RAISE(ABORT, 'frozen'); END`,
   );
 
-const warning = (words: string) =>
-  expect.objectContaining({ level: 40, msg: expect.stringContaining(words) });
+const warning = (words: string) => expect.objectContaining({ level: 40, msg: expect.stringContaining(words) });
 
 describe("the OAuth redirect beside a database in trouble", () => {
   it("a redirect with the platform's refusal is answered although its state cannot be marked as used", () =>

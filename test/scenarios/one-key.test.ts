@@ -166,23 +166,20 @@ describeFullOnPostgres("the key of an event whose id is not signed on %s", (dial
       { signed: "{method} {target}", id: "query.id", body: "none" },
       (id: string) => ({ id, query: `?id=${id}` }),
     ],
-  ] as const)(
-    "events of equal bodies whose ids are signed in %s are events of their own",
-    (_place, over, sent) => {
-      const { runs, handlers, open } = counting();
-      open();
-      const source = unsignedShop(over);
-      return withReceiver(
-        dialect,
-        async (receiver) => {
-          for (const id of ["a", "b", "c"])
-            expect(await send(receiver, {}, sent(id), source)).toEqual({ status: 200, said: "success" });
-          expect(runs.handled).toEqual(["a", "b", "c"]);
-        },
-        options(source, handlers),
-      );
-    },
-  );
+  ] as const)("events of equal bodies whose ids are signed in %s are events of their own", (_place, over, sent) => {
+    const { runs, handlers, open } = counting();
+    open();
+    const source = unsignedShop(over);
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const id of ["a", "b", "c"])
+          expect(await send(receiver, {}, sent(id), source)).toEqual({ status: 200, said: "success" });
+        expect(runs.handled).toEqual(["a", "b", "c"]);
+      },
+      options(source, handlers),
+    );
+  });
 
   it("a form of Twilio that was taken apart in another way is no other event", () => {
     const types: string[] = [];

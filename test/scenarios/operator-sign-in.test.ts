@@ -15,8 +15,7 @@ const STRANGER = "a browser returned from the provider without a flow of this re
 function withFlowCookie(value: string): Pick<UserAgent, "request"> {
   const agent = new UserAgent();
   return {
-    request: (url) =>
-      agent.request(url, { headers: { cookie: `oncehook-flow-${new URL(url).port}=${value}` } }),
+    request: (url) => agent.request(url, { headers: { cookie: `oncehook-flow-${new URL(url).port}=${value}` } }),
   };
 }
 
@@ -189,9 +188,7 @@ describe("signing in by OpenID Connect", () => {
         code_challenge_method: "S256",
       });
       const cookie = response.headers.get("set-cookie") ?? "";
-      expect(cookie).toMatch(
-        /^oncehook-flow-\d+=[\w-]{100,1000}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
-      );
+      expect(cookie).toMatch(/^oncehook-flow-\d+=[\w-]{100,1000}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/);
       expect(cookie).not.toContain(location.searchParams.get("state"));
     }));
 
@@ -216,9 +213,7 @@ describe("the way back from the provider", () => {
       const { agent, back } = await arrive("ada");
       const first = await agent.request(back);
       expect(first.headers.getSetCookie()).toEqual([
-        expect.stringMatching(
-          /^oncehook-session-\d+=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
-        ),
+        expect.stringMatching(/^oncehook-session-\d+=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/),
         expect.stringMatching(/^oncehook-flow-\d+=; Path=\/; Max-Age=0; HttpOnly; SameSite=Lax$/),
       ]);
       expect((await agent.request(back)).status).toBe(401);
@@ -247,19 +242,17 @@ describe("the way back from the provider", () => {
   it.each([
     ["in another browser", () => new UserAgent()],
     ["with a flow that was not begun here", () => withFlowCookie("A".repeat(400))],
-  ])(
-    "a sign-in is refused %s without an audit entry, because any page can send a browser there",
-    (_title, stranger) =>
-      withOperators("sqlite", async (test) => {
-        const { receiver, platform } = test;
-        const { back } = await test.arrive("ada");
-        const answer = await stranger().request(back);
-        expect([answer.status, answer.headers.getSetCookie().length]).toEqual([401, 1]);
-        expect(platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
-        expect(receiver.lines.filter(({ msg }) => msg === STRANGER)).toHaveLength(1);
-        expect(await audit(test)).toEqual([]);
-        expect(JSON.stringify(receiver.lines)).not.toContain(new URL(back).searchParams.get("code"));
-      }),
+  ])("a sign-in is refused %s without an audit entry, because any page can send a browser there", (_title, stranger) =>
+    withOperators("sqlite", async (test) => {
+      const { receiver, platform } = test;
+      const { back } = await test.arrive("ada");
+      const answer = await stranger().request(back);
+      expect([answer.status, answer.headers.getSetCookie().length]).toEqual([401, 1]);
+      expect(platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
+      expect(receiver.lines.filter(({ msg }) => msg === STRANGER)).toHaveLength(1);
+      expect(await audit(test)).toEqual([]);
+      expect(JSON.stringify(receiver.lines)).not.toContain(new URL(back).searchParams.get("code"));
+    }),
   );
 
   it("redirects without a flow never lock out an operator with a token", () =>

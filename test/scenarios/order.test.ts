@@ -50,10 +50,7 @@ function copying(ordering: Ordering, { name }: { name?: string } = {}) {
 
 /** The event whose effect is the last one for an object. */
 async function copyOf({ target }: Pick<TestReceiver, "target">, object: string) {
-  const rows = await rowsOf(
-    target,
-    `SELECT event FROM copies WHERE object = '${object}' ORDER BY id DESC LIMIT 1`,
-  );
+  const rows = await rowsOf(target, `SELECT event FROM copies WHERE object = '${object}' ORDER BY id DESC LIMIT 1`);
   return rows[0]?.event;
 }
 
@@ -90,10 +87,7 @@ describe.each(DIALECTS)("the order of events on %s", (dialect) => {
         body: { status: "already_processed" },
       });
       expect(await copyOf(receiver, "o1")).toBe("new");
-      const [record] = await rowsOf(
-        receiver.target,
-        "SELECT result FROM oncehook_records WHERE event_id = 'old'",
-      );
+      const [record] = await rowsOf(receiver.target, "SELECT result FROM oncehook_records WHERE event_id = 'old'");
       expect(JSON.parse(String(record?.result))).toEqual({ stale: true });
       const metrics = await (await fetch(`${receiver.adminOrigin}/metrics`)).text();
       expect(metrics).toContain('oncehook_stale_events_total{source="shop"} 1');
@@ -112,20 +106,14 @@ describe.each(DIALECTS)("the order of events on %s", (dialect) => {
     }));
 
   it("a sequence decides whatever the time says, by its value and not by its digits", () =>
-    withOrder(
-      dialect,
-      { orderBy: "data.object", dropStale: { sequence: "data.version" } },
-      async (receiver) => {
-        await deliverToShop(receiver, { id: "e9", object: "o1", version: 9, time: 9_000 });
-        await deliverToShop(receiver, { id: "e10", object: "o1", version: 10, time: 1_000 });
-        expect(await copyOf(receiver, "o1")).toBe("e10");
-        expect(await deliverToShop(receiver, { id: "e2", object: "o1", version: 2, time: 9_999 })).toEqual(
-          STALE,
-        );
-        const without = await deliverToShop(receiver, { id: "e0", object: "o1" });
-        expect(without).toMatchObject({ body: { data: { event: "e0" } } });
-      },
-    ));
+    withOrder(dialect, { orderBy: "data.object", dropStale: { sequence: "data.version" } }, async (receiver) => {
+      await deliverToShop(receiver, { id: "e9", object: "o1", version: 9, time: 9_000 });
+      await deliverToShop(receiver, { id: "e10", object: "o1", version: 10, time: 1_000 });
+      expect(await copyOf(receiver, "o1")).toBe("e10");
+      expect(await deliverToShop(receiver, { id: "e2", object: "o1", version: 2, time: 9_999 })).toEqual(STALE);
+      const without = await deliverToShop(receiver, { id: "e0", object: "o1" });
+      expect(without).toMatchObject({ body: { data: { event: "e0" } } });
+    }));
 
   it("an event that failed makes no later one stale", () => {
     let isDown = true;

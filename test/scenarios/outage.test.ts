@@ -51,9 +51,7 @@ describe("an outage of a handler", () => {
       for (const id of EVENTS) expect((await send(id)).status).toBe(200);
       await receiver.clock.advance(48 * HOUR);
       const failures = await receiver.failures();
-      expect(failures.map(({ event_id, state }) => [event_id, state])).toEqual(
-        EVENTS.map((id) => [id, "waiting"]),
-      );
+      expect(failures.map(({ event_id, state }) => [event_id, state])).toEqual(EVENTS.map((id) => [id, "waiting"]));
       // Chance has taken them apart: they do not all come due together once the handler is well.
       expect(new Set(failures.map(({ next_attempt_at }) => next_attempt_at)).size).toBe(EVENTS.length);
       for (const { gives_up_at } of failures)
@@ -115,8 +113,6 @@ describe("an outage of a handler", () => {
     const ahead = Date.parse(failure?.next_attempt_at ?? "") - receiver.clock.now().getTime();
     expect(ahead).toBeGreaterThanOrEqual(600_000);
     expect(ahead).toBeLessThanOrEqual(720_000);
-    expect(Date.parse(failure?.gives_up_at ?? "")).toBe(
-      Date.parse(failure?.next_attempt_at ?? "") + 17 * 600_000,
-    );
+    expect(Date.parse(failure?.gives_up_at ?? "")).toBe(Date.parse(failure?.next_attempt_at ?? "") + 17 * 600_000);
   });
 });

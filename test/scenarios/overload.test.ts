@@ -117,10 +117,7 @@ describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
       (receiver) =>
         whileFull(receiver, holder, async () => {
           const page = await fetch(`${receiver.publicOrigin}/api/platform/oauth-done`);
-          expect([page.status, await page.text()]).toEqual([
-            200,
-            expect.stringContaining("You are signed in"),
-          ]);
+          expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("You are signed in")]);
         }),
       { handlers: [holder.handler], env: ONE },
     );
@@ -157,9 +154,7 @@ describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
           const page = await receiver.send(redirect, { path, headers: { accept: "text/html" } });
           expect([page.status, page.body.text]).toEqual([503, expect.stringContaining("Not right now")]);
         });
-        expect(await receiver.count("oncehook_callbacks", "outcome = 'overloaded'")).toBeGreaterThanOrEqual(
-          0,
-        );
+        expect(await receiver.count("oncehook_callbacks", "outcome = 'overloaded'")).toBeGreaterThanOrEqual(0);
         expect((await receiver.send(redirect, { path })).status).not.toBe(503);
       },
       { handlers: [holder.handler], env: ONE },
@@ -202,12 +197,9 @@ describeFullOnPostgres("a receiver that is full, on %s", (dialect) => {
           await receiver.send(payment());
           const { text } = (await receiver.admin("/metrics")).body;
           expect(text).toContain("\noncehook_waiting_callbacks 1\n");
-          expect(text).toContain(
-            'oncehook_callback_outcomes_total{source="platform",outcome="overloaded"} 1',
-          );
+          expect(text).toContain('oncehook_callback_outcomes_total{source="platform",outcome="overloaded"} 1');
         });
-        const where =
-          "outcome = 'overloaded' AND response_status = 503 AND event_id IS NULL AND request_body = ''";
+        const where = "outcome = 'overloaded' AND response_status = 503 AND event_id IS NULL AND request_body = ''";
         await until(async () => (await receiver.count("oncehook_callbacks", where)) === 1);
         expect(receiver.lines.filter(({ outcome }) => outcome === "overloaded")).toHaveLength(1);
       },

@@ -38,9 +38,7 @@ describe("a handler that changes the event it is given", () => {
         runs += 1;
         data.price.amount *= 100;
         if (runs === 1)
-          await tx.execute(
-            "DO $$ BEGIN RAISE EXCEPTION 'lost' USING ERRCODE = 'serialization_failure'; END $$",
-          );
+          await tx.execute("DO $$ BEGIN RAISE EXCEPTION 'lost' USING ERRCODE = 'serialization_failure'; END $$");
         return { amount: data.price.amount };
       },
     });

@@ -130,9 +130,7 @@ describeFullOnPostgres("callbacks of platforms on %s", (dialect) => {
         const { items } = (await receiver.admin("/api/v1/callbacks?outcome=ignored")).body as {
           items: object[];
         };
-        expect(items).toMatchObject([
-          { source: "stripe", event_type: "charge.failed", response_status: 200 },
-        ]);
+        expect(items).toMatchObject([{ source: "stripe", event_type: "charge.failed", response_status: 200 }]);
       },
       { sources: { stripe: SOURCES.stripe as SourceDefinition }, handlers: [invoiceHandler()] },
     ));

@@ -70,9 +70,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
         await startReceiver(target, { handlers: [exchanging(plan)] }),
       ];
       const sent = event("exchange", {});
-      const answers = await Promise.all(
-        Array.from({ length: 16 }, (_, index) => receivers[index % 2]!.send(sent)),
-      );
+      const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => receivers[index % 2]!.send(sent)));
       expect(answers.map(({ status }) => status)).toEqual(Array(16).fill(200));
       expect(answers.filter(({ body }) => body.status === "success")).toHaveLength(1);
       expect(plan.prepared).toBe(1);
@@ -98,8 +96,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
       // Once the admin listener closes, its responses say so.
       await until(async () => {
         const other = await receiver.admin(path, { method: "POST" }).catch(() => undefined);
-        if (other !== undefined)
-          expect([other.status, other.body.error]).toEqual([503, "starting or draining"]);
+        if (other !== undefined) expect([other.status, other.body.error]).toEqual([503, "starting or draining"]);
         return other?.headers.get("connection") === "close";
       }, 5_000);
       released.resolve();
@@ -211,9 +208,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
       async (receiver) => {
         const sent = event("exchange", {});
         expect((await receiver.send(sent)).status).toBe(500);
-        await until(
-          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
-        );
+        await until(async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1);
         expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { prepared: null } });
       },
       { handlers: [handler], env: { HANDLER_TIMEOUT_MS: "100" } },
@@ -245,9 +240,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
         expect((await receiver.send(sent)).status).toBe(500);
         expect((await receiver.send(sent)).status).toBe(503);
         released.resolve();
-        await until(
-          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
-        );
+        await until(async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1);
         expect((await receiver.send(sent)).body).toMatchObject({ status: "success" });
         expect(plan.prepared).toBe(1);
       },

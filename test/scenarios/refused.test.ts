@@ -33,17 +33,13 @@ async function rows(receiver: TestReceiver): Promise<Row[]> {
 async function diagnosed(receiver: TestReceiver, code: string): Promise<number> {
   const { text } = (await receiver.admin("/metrics")).body as { text: string };
   const [, count] =
-    new RegExp(`^oncehook_signature_diagnoses_total\\{source="platform",code="${code}"\\} (\\d+)$`, "m").exec(
-      text,
-    ) ?? [];
+    new RegExp(`^oncehook_signature_diagnoses_total\\{source="platform",code="${code}"\\} (\\d+)$`, "m").exec(text) ??
+    [];
   return Number(count);
 }
 
 /** Starts a receiver that knows the secrets of other environments. */
-function withSecrets<T>(
-  dialect: (typeof DIALECTS)[number],
-  use: (receiver: TestReceiver) => Promise<T>,
-): Promise<T> {
+function withSecrets<T>(dialect: (typeof DIALECTS)[number], use: (receiver: TestReceiver) => Promise<T>): Promise<T> {
   return withFolder(async (folder) => {
     const file = join(folder, "secrets");
     await writeFile(file, `# of others\n\ntest=${TEST}\nprevious-2024=${RETIRED}\n`, { mode: 0o600 });
@@ -55,13 +51,8 @@ function withSecrets<T>(
 describeFullOnPostgres("a refused callback on %s", (dialect) => {
   it("a refused callback has its diagnosis in its log entry, and gets the same response as every other one", () =>
     withSecrets(dialect, async (receiver) => {
-      const send = (signature: string) =>
-        receiver.send({}, { raw: BODY, headers: { "x-signature": signature } });
-      const responses = [
-        await send(`sha256=${mac(BODY)}`),
-        await send(mac(BODY, TEST)),
-        await send("0".repeat(64)),
-      ];
+      const send = (signature: string) => receiver.send({}, { raw: BODY, headers: { "x-signature": signature } });
+      const responses = [await send(`sha256=${mac(BODY)}`), await send(mac(BODY, TEST)), await send("0".repeat(64))];
       expect(responses.map(({ status, body }) => [status, body])).toEqual(
         responses.map(() => [401, { error: "invalid signature" }]),
       );
@@ -127,9 +118,7 @@ describe("the diagnosis of a refused callback", () => {
         await receiver.send(payment(), {
           headers: { "x-callback-token": "Bearer the-token-the-platform-sends" },
         });
-        expect(await rows(receiver)).toMatchObject([
-          { diagnosis: { code: "token_mismatch", confirmed: true } },
-        ]);
+        expect(await rows(receiver)).toMatchObject([{ diagnosis: { code: "token_mismatch", confirmed: true } }]);
       },
       { env: { AUTH_METHOD: "token", CALLBACK_TOKEN: "the-token-the-platform-sends" } },
     ));
@@ -160,9 +149,7 @@ describe("the diagnosis of a refused callback", () => {
 function computed(cases: readonly RefusedCase[]): Set<string> {
   const found = new Set<string>();
   for (const { headers = {}, body = BODY } of cases) {
-    const distinct = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, [value].flat()]),
-    );
+    const distinct = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()]));
     const named = [
       { name: "test", secret: TEST },
       { name: "previous", secret: RETIRED },
@@ -211,8 +198,7 @@ it(
       expect(digests.size).toBeGreaterThan(500);
       const words = everything.match(/[A-Za-z0-9+/_=-]{22,}/g) ?? [];
       expect(words.filter((word) => digests.has(word) || digests.has(word.toLowerCase()))).toEqual([]);
-      for (const secret of [CURRENT, PREVIOUS, TEST, RETIRED, SECRET])
-        expect(everything.includes(secret)).toBe(false);
+      for (const secret of [CURRENT, PREVIOUS, TEST, RETIRED, SECRET]) expect(everything.includes(secret)).toBe(false);
     }),
   60_000,
 );

@@ -62,12 +62,9 @@ async function withCauseMended(
 const failures = async (receiver: TestReceiver) =>
   ((await receiver.admin("/api/v1/failures")).body as { items: Record<string, unknown>[] }).items;
 const replay = (receiver: TestReceiver, failure: Record<string, unknown>, query = "") =>
-  receiver.admin(
-    `/api/v1/failures/${failure.source}/${encodeURIComponent(String(failure.event_id))}/replay${query}`,
-    {
-      method: "POST",
-    },
-  );
+  receiver.admin(`/api/v1/failures/${failure.source}/${encodeURIComponent(String(failure.event_id))}/replay${query}`, {
+    method: "POST",
+  });
 const effects = (receiver: TestReceiver) => receiver.count("effects");
 const ACCEPTED = { status: 200, body: { status: "accepted" } };
 
@@ -119,22 +116,20 @@ describeFullOnPostgres("a rejected event on %s", (dialect) => {
       { rejects: true },
     ));
 
-  it.each<Answer>(["after", { within: "1ms" }])(
-    "an event with the answer %j is kept as rejected too",
-    (answer) =>
-      withCauseMended(
-        dialect,
-        async (receiver) => {
-          expect(await deliverToShop(receiver, { id: "e1", amount: "12" })).toEqual(ACCEPTED);
-          await expect.poll(async () => (await failures(receiver))[0]?.state).toBe("rejected");
-        },
-        async (receiver) => {
-          const [failure = {}] = await failures(receiver);
-          expect((await replay(receiver, failure)).body).toMatchObject({ outcome: "success" });
-          expect([await effects(receiver), await failures(receiver)]).toEqual([1, []]);
-        },
-        { settings: { answer } },
-      ),
+  it.each<Answer>(["after", { within: "1ms" }])("an event with the answer %j is kept as rejected too", (answer) =>
+    withCauseMended(
+      dialect,
+      async (receiver) => {
+        expect(await deliverToShop(receiver, { id: "e1", amount: "12" })).toEqual(ACCEPTED);
+        await expect.poll(async () => (await failures(receiver))[0]?.state).toBe("rejected");
+      },
+      async (receiver) => {
+        const [failure = {}] = await failures(receiver);
+        expect((await replay(receiver, failure)).body).toMatchObject({ outcome: "success" });
+        expect([await effects(receiver), await failures(receiver)]).toEqual([1, []]);
+      },
+      { settings: { answer } },
+    ),
   );
 
   it("`invalid: refuse` responds with 400 to a rejected event, which is kept all the same", () =>
@@ -157,8 +152,7 @@ describeFullOnPostgres("a rejected event on %s", (dialect) => {
       dialect,
       async (receiver) => {
         const sent = { id: "e1", type: undefined, kind: "order", amount: 3 } as never;
-        for (let count = 0; count < 2; count += 1)
-          expect(await deliverToShop(receiver, sent)).toEqual(ACCEPTED);
+        for (let count = 0; count < 2; count += 1) expect(await deliverToShop(receiver, sent)).toEqual(ACCEPTED);
         const [failure = {}, ...others] = await failures(receiver);
         expect(others).toEqual([]);
         expect(failure).toMatchObject({
@@ -205,10 +199,7 @@ describeFullOnPostgres("a rejected event on %s", (dialect) => {
       async (receiver) => {
         expect((await deliverToShop(receiver, { id: "batch", events })).status).toBe(200);
         expect(await effects(receiver)).toBe(1);
-        const kept = (await failures(receiver)).map(({ event_id, code }) => [
-          String(event_id).slice(0, 7),
-          code,
-        ]);
+        const kept = (await failures(receiver)).map(({ event_id, code }) => [String(event_id).slice(0, 7), code]);
         expect(kept.toSorted()).toEqual([
           ["e3", "event_invalid"],
           ["sha256:", "event_id_invalid"],

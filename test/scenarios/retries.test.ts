@@ -3,13 +3,7 @@ import { z } from "zod";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
-import {
-  event,
-  type ReceiverOptions,
-  startReceiver,
-  type TestReceiver,
-  withReceiver,
-} from "../support/receiver.ts";
+import { event, type ReceiverOptions, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const POLL = 20;
@@ -38,10 +32,7 @@ function unreliable(failing: { times: number; error?: Error }) {
   });
 }
 
-function retrying(
-  failing: { times: number; error?: Error },
-  env: Record<string, string> = {},
-): ReceiverOptions {
+function retrying(failing: { times: number; error?: Error }, env: Record<string, string> = {}): ReceiverOptions {
   return { handlers: [unreliable(failing)], retryPollMs: POLL, env: { RETRY_DELAY_SECONDS: "0.1", ...env } };
 }
 
@@ -72,9 +63,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
         expect(await failure(receiver.target)).toMatchObject({
           attempts: 4,
           retries_done: 3,
-          error: expect.stringMatching(
-            /the stock is gone[\s\S]*caused by: \[Object: null prototype\] \{ a: 1 \}/,
-          ),
+          error: expect.stringMatching(/the stock is gone[\s\S]*caused by: \[Object: null prototype\] \{ a: 1 \}/),
         });
       },
       retrying({
@@ -198,9 +187,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
         const path = "/api/v2/platform/callback";
         expect((await receiver.send(sent, { path })).status).toBe(500);
         await until(async () => (await receiver.count("oncehook_records")) === 1);
-        expect(
-          await receiver.count("oncehook_records", `version = 'v2' AND result = '{"version":"v2"}'`),
-        ).toBe(1);
+        expect(await receiver.count("oncehook_records", `version = 'v2' AND result = '{"version":"v2"}'`)).toBe(1);
         const mismatches = () => receiver.lines.filter(({ msg }) => String(msg).includes("another body"));
         await receiver.send(sent, { path });
         expect(mismatches()).toEqual([]);
@@ -227,8 +214,7 @@ describe("several processes on one PostgreSQL", () => {
     withDatabase("postgres", async (target) => {
       const failing = { times: 20 };
       const receivers: TestReceiver[] = [];
-      for (let index = 0; index < 3; index += 1)
-        receivers.push(await startReceiver(target, retrying(failing)));
+      for (let index = 0; index < 3; index += 1) receivers.push(await startReceiver(target, retrying(failing)));
       await Promise.all(Array.from({ length: 20 }, () => receivers[0]!.send(event("unreliable", {}))));
       await until(async () => (await receivers[0]!.count("oncehook_records")) === 20);
       expect(await receivers[0]!.count("effects")).toBe(20);

@@ -101,10 +101,7 @@ describe("the version of a callback", () => {
     withReceiver(
       "sqlite",
       async (receiver) => {
-        const answer = await rawExchange(
-          receiver.publicOrigin,
-          signed(event("of_version_2", {}), lines, path),
-        );
+        const answer = await rawExchange(receiver.publicOrigin, signed(event("of_version_2", {}), lines, path));
         expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       },
       { handlers: [second] },
@@ -127,9 +124,7 @@ describe("SIGNATURE_TOLERANCE_SECONDS", () => {
     withReceiver(
       "sqlite",
       async (receiver) => {
-        expect((await receiver.send(payment(), { headers: { "x-timestamp": timestamp } })).status).toBe(
-          status,
-        );
+        expect((await receiver.send(payment(), { headers: { "x-timestamp": timestamp } })).status).toBe(status);
       },
       { env: { SIGNATURE_TOLERANCE_SECONDS: "300" } },
     ),
@@ -142,16 +137,10 @@ describe("rotation of the signing secret", () => {
       "sqlite",
       async (receiver) => {
         expect((await receiver.send(payment())).status).toBe(200);
-        expect(
-          (await receiver.send(payment(), { secret: "the-secret-before-it-32-bytes-long" })).status,
-        ).toBe(200);
+        expect((await receiver.send(payment(), { secret: "the-secret-before-it-32-bytes-long" })).status).toBe(200);
         const text = String((await receiver.admin("/metrics")).body.text);
-        expect(text).toContain(
-          'oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1',
-        );
-        expect(text).toContain(
-          'oncehook_credentials_used_total{source="platform",method="hmac",secret="previous"} 1',
-        );
+        expect(text).toContain('oncehook_credentials_used_total{source="platform",method="hmac",secret="current"} 1');
+        expect(text).toContain('oncehook_credentials_used_total{source="platform",method="hmac",secret="previous"} 1');
       },
       { env: { SIGNING_SECRET_PREVIOUS: "the-secret-before-it-32-bytes-long" } },
     ));
@@ -240,9 +229,7 @@ describeFullOnPostgres("a fault of the database on %s", (dialect) => {
       const answer = await receiver.send(payment());
       expect([answer.status, answer.body]).toEqual([500, { error: "internal error" }]);
       const { body } = await receiver.admin("/api/v1/callbacks");
-      expect(body.items).toMatchObject([
-        { outcome: "internal", error: expect.stringContaining("oncehook_records") },
-      ]);
+      expect(body.items).toMatchObject([{ outcome: "internal", error: expect.stringContaining("oncehook_records") }]);
       await execute(receiver.target, "ALTER TABLE elsewhere RENAME TO oncehook_records");
     }));
 
@@ -257,9 +244,7 @@ describeFullOnPostgres("a fault of the database on %s", (dialect) => {
       async (receiver) => {
         await execute(receiver.target, "ALTER TABLE oncehook_failures RENAME TO elsewhere");
         expect((await receiver.send(event("fails", {}))).status).toBe(500);
-        expect(receiver.lines.some(({ msg }) => msg === "the failure could not be stored for a retry")).toBe(
-          true,
-        );
+        expect(receiver.lines.some(({ msg }) => msg === "the failure could not be stored for a retry")).toBe(true);
         await execute(receiver.target, "ALTER TABLE elsewhere RENAME TO oncehook_failures");
       },
       { handlers: [handler] },

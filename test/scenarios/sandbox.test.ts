@@ -185,9 +185,7 @@ describe("the sandbox", () => {
           const refused = await send(receiver, { body: payment("evt_1") });
           expect([refused.status, refused.body.error]).toEqual([
             409,
-            expect.stringContaining(
-              "only the platform, which holds the private key, can make a JWT with EdDSA",
-            ),
+            expect.stringContaining("only the platform, which holds the private key, can make a JWT with EdDSA"),
           ]);
           const wrong = await send(receiver, { body: payment("evt_1"), sign: "wrong" });
           expect(wrong.body).toMatchObject({ response: { status: 401 } });
@@ -214,10 +212,7 @@ describe("the sandbox", () => {
           const { body } = await send(receiver, { body: payment("evt_1") });
           expect(body).toMatchObject({ response: { status: 200 } });
           const { signed_in, steps } = await clientOf(receiver).sandbox.runOAuthFlow();
-          expect([signed_in, steps[0]?.url]).toEqual([
-            true,
-            "https://pay.example.com/api/platform/oauth-start",
-          ]);
+          expect([signed_in, steps[0]?.url]).toEqual([true, "https://pay.example.com/api/platform/oauth-start"]);
         },
         { env },
       );

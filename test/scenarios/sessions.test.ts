@@ -146,11 +146,7 @@ describeFullOnPostgres("a session on %s", (dialect) => {
 });
 
 /** A request with any `Host`, which `fetch` would not send. */
-function statusFor(
-  origin: string,
-  path: string,
-  headers: Record<string, string>,
-): Promise<number | undefined> {
+function statusFor(origin: string, path: string, headers: Record<string, string>): Promise<number | undefined> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
     request({ hostname, port, path, headers }, (response) => {
@@ -198,15 +194,12 @@ it("a lower ADMIN_SESSION_HOURS also ends sessions that started before, and thei
   withDatabase("sqlite", async (target) => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
-    const serving = (hours: string) =>
-      startReceiver(target, { env: { ...HTTPS, ADMIN_SESSION_HOURS: hours }, clock });
+    const serving = (hours: string) => startReceiver(target, { env: { ...HTTPS, ADMIN_SESSION_HOURS: hours }, clock });
     const [before, after] = [await serving("2"), await serving("1")];
     const begun = await new OwnPage(before.adminOrigin).signIn(TOKEN);
     const cookie = `__Host-oncehook-session=${sessionIdIn(begun)}`;
-    const ask = (receiver: TestReceiver) =>
-      receiver.admin(SESSION, { headers: { authorization: "", cookie } });
-    const endsAt = async (receiver: TestReceiver) =>
-      Date.parse(String((await ask(receiver)).body.expires_at));
+    const ask = (receiver: TestReceiver) => receiver.admin(SESSION, { headers: { authorization: "", cookie } });
+    const endsAt = async (receiver: TestReceiver) => Date.parse(String((await ask(receiver)).body.expires_at));
     expect((await endsAt(before)) - (await endsAt(after))).toBe(3_600_000);
     time.offset = 3_601_000;
     expect([(await ask(before)).status, (await ask(after)).status]).toEqual([200, 401]);
@@ -414,16 +407,13 @@ describe("the admin listener", () => {
 
   it("the admin listener is open without sign-in at the listed addresses and no other", () =>
     withReceiver("sqlite", async (receiver) => {
-      const routes = await routesOf(
-        idleListener({ sandbox: { redirectUri: "http://127.0.0.1:1" } as never }),
-      );
+      const routes = await routesOf(idleListener({ sandbox: { redirectUri: "http://127.0.0.1:1" } as never }));
       const open: string[] = [];
       for (const { method, path } of routes) {
         const url = receiver.adminOrigin + path.replace(/\{\w+\}/g, "1");
         const answer = await fetch(url, { method });
         // The page is for everybody; what it shows is not.
-        const isPage =
-          answer.headers.get("content-type")?.startsWith("text/html") || path.startsWith("/assets/");
+        const isPage = answer.headers.get("content-type")?.startsWith("text/html") || path.startsWith("/assets/");
         if (answer.status !== 401 && !isPage) open.push(`${method} ${path}`);
       }
       // The sandbox platform asks its client for credentials of its own, and answers 401 as well.

@@ -44,9 +44,7 @@ const failuresOf = (receiver: TestReceiver) =>
   rowsOf(receiver.target, "SELECT source, event_id, state, code FROM oncehook_failures ORDER BY source");
 /** Whose runs have had an effect: a group that is undone runs a handler again. */
 const notified = async ({ target }: TestReceiver) =>
-  (await rowsOf(target, "SELECT source FROM oncehook_notifications ORDER BY source")).map(
-    ({ source }) => source,
-  );
+  (await rowsOf(target, "SELECT source FROM oncehook_notifications ORDER BY source")).map(({ source }) => source);
 
 describe.each(DIALECTS)("several handlers of one type on %s", (dialect) => {
   it("each runs once, with a record and notifications of its own, and the response is of the one without a name", () => {
@@ -135,9 +133,7 @@ describe.each(DIALECTS)("several handlers of one type on %s", (dialect) => {
         expect(await notified(receiver)).toEqual(["shop", "shop#audit"]);
         const { timeline } = (await receiver.admin(`/api/v1/events/${path}`)).body as { timeline: object[] };
         expect(timeline).toContainEqual(expect.objectContaining({ by: "replay", outcome: "success" }));
-        expect(timeline).toContainEqual(
-          expect.objectContaining({ by: "callback", outcome: "handler_failed" }),
-        );
+        expect(timeline).toContainEqual(expect.objectContaining({ by: "callback", outcome: "handler_failed" }));
       },
       options([plain, audit]),
     );
@@ -162,10 +158,7 @@ describe.each(DIALECTS)("several handlers of one type on %s", (dialect) => {
   });
 
   it("a handler with a name takes its patterns beside the handlers of single types", () => {
-    const [paid, audit] = [
-      handlerOf(undefined, undefined, "invoice.paid"),
-      handlerOf("audit", undefined, "*"),
-    ];
+    const [paid, audit] = [handlerOf(undefined, undefined, "invoice.paid"), handlerOf("audit", undefined, "*")];
     return withReceiver(
       dialect,
       async (receiver) => {
@@ -279,7 +272,6 @@ describe("the names of handlers", () => {
   it("two handlers of one type under one name are refused at the start", () =>
     withReceiver("sqlite", async () => {}, options([handlerOf("audit"), handlerOf("audit")])).then(
       () => expect.unreachable(),
-      (error: Error) =>
-        expect(error.message).toContain('"order" of the source shop in v1 under the name audit'),
+      (error: Error) => expect(error.message).toContain('"order" of the source shop in v1 under the name audit'),
     ));
 });

@@ -104,13 +104,9 @@ describeFullOnPostgres("events of equal bodies under HTTP Message Signatures on 
   );
 
   it("an id in the query stays unsigned where the source requires the path alone", () =>
-    withAcme(
-      dialect,
-      { id: "query.id", required: ["@path"], identity: "bytes" },
-      async (receiver, handled) => {
-        expect(await send(receiver, { id: { query: "a" }, fields: ["@path"] })).toBe("200 success");
-        expect(await send(receiver, { id: { query: "b" }, fields: ["@path"] })).toBe("200 already_processed");
-        expect(handled).toHaveLength(1);
-      },
-    ));
+    withAcme(dialect, { id: "query.id", required: ["@path"], identity: "bytes" }, async (receiver, handled) => {
+      expect(await send(receiver, { id: { query: "a" }, fields: ["@path"] })).toBe("200 success");
+      expect(await send(receiver, { id: { query: "b" }, fields: ["@path"] })).toBe("200 already_processed");
+      expect(handled).toHaveLength(1);
+    }));
 });

@@ -65,8 +65,7 @@ describeFullOnPostgres("the longest body of a source on %s", (dialect) => {
       withReceiver(
         dialect,
         async (receiver) => {
-          for (let at = 0; at < 3; at += 1)
-            expect(await push(receiver, jsonOf(GITHUB_BYTES, String(at)))).toBe(200);
+          for (let at = 0; at < 3; at += 1) expect(await push(receiver, jsonOf(GITHUB_BYTES, String(at)))).toBe(200);
           expect(await receiver.count("oncehook_records", "source = 'github'")).toBe(3);
         },
         {
@@ -150,9 +149,7 @@ describe("contradictions of a source's longest body", () => {
       async (receiver) => {
         const warned = receiver.lines.map(({ msg }) => String(msg)).filter((line) => line.includes("GitHub"));
         expect(warned).toHaveLength(1);
-        expect(warned[0]).toContain(
-          "sends bodies of up to 25000000: longer ones of the source github get 413",
-        );
+        expect(warned[0]).toContain("sends bodies of up to 25000000: longer ones of the source github get 413");
         expect(await push(receiver, jsonOf(2_000_000))).toBe(200);
         expect(await push(receiver, jsonOf(2_000_001))).toBe(413);
       },
@@ -182,29 +179,27 @@ describeFullOnPostgres("rates and addresses of a source on %s", (dialect) => {
     return statuses;
   };
 
-  it.each(["memory", "database"])(
-    "a source's rate is the only limit of its addresses, counted in %s",
-    (store) =>
-      withReceiver(
-        dialect,
-        async (receiver) => {
-          expect((await statusesOf(receiver, "quick", 7)).slice(5)).toEqual([200, 429]);
-          expect(await statusesOf(receiver, "open", 8)).not.toContain(429);
-          // Nor has a source without a rate SPEC's limits, which are those of `platform`.
-          expect(await statusesOf(receiver, "usual", 12)).not.toContain(429);
-          const sent = [await receiver.send({}), await receiver.send({}), await receiver.send({})];
-          expect(sent.map(({ status }) => status === 429)).toEqual([false, false, true]);
+  it.each(["memory", "database"])("a source's rate is the only limit of its addresses, counted in %s", (store) =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        expect((await statusesOf(receiver, "quick", 7)).slice(5)).toEqual([200, 429]);
+        expect(await statusesOf(receiver, "open", 8)).not.toContain(429);
+        // Nor has a source without a rate SPEC's limits, which are those of `platform`.
+        expect(await statusesOf(receiver, "usual", 12)).not.toContain(429);
+        const sent = [await receiver.send({}), await receiver.send({}), await receiver.send({})];
+        expect(sent.map(({ status }) => status === 429)).toEqual([false, false, true]);
+      },
+      {
+        sources: {
+          quick: github({ secret: SECRET, rate: "6/minute" }),
+          open: github({ secret: SECRET, rate: "off" }),
+          usual: github({ secret: SECRET }),
         },
-        {
-          sources: {
-            quick: github({ secret: SECRET, rate: "6/minute" }),
-            open: github({ secret: SECRET, rate: "off" }),
-            usual: github({ secret: SECRET }),
-          },
-          handlers: ownHandlers,
-          env: { ...env, RATE_LIMIT_STORE: store },
-        },
-      ),
+        handlers: ownHandlers,
+        env: { ...env, RATE_LIMIT_STORE: store },
+      },
+    ),
   );
 
   it("a source's addresses take the place of IP_ALLOW_LIST, both ways", () =>

@@ -60,9 +60,7 @@ describeFullOnPostgres("the secrets of sources on %s", (dialect) => {
       async (receiver) => {
         expect(await send(receiver, CURRENT, "billing")).toBe(200);
         await until(async () => (await secretsOf(receiver, "billing"))[0]?.last_used_at !== null);
-        expect(
-          (await secretsOf(receiver, "shop")).map(({ name, last_used_at }) => [name, last_used_at]),
-        ).toEqual([
+        expect((await secretsOf(receiver, "shop")).map(({ name, last_used_at }) => [name, last_used_at])).toEqual([
           ["shop, secret 1 of 2", null],
           ["shop, secret 2 of 2", null],
         ]);

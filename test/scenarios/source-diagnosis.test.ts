@@ -90,9 +90,7 @@ describeFullOnPostgres("refused callbacks of platforms on %s", (dialect) => {
           message: "The signature was made with the secret of source us: are the addresses swapped?",
         });
         expect(await diagnosisOf(receiver, signed("whsec_of_nobody"))).toMatchObject({
-          remedy: expect.stringContaining(
-            "Compare the secret of source stripe with the one that Stripe shows",
-          ),
+          remedy: expect.stringContaining("Compare the secret of source stripe with the one that Stripe shows"),
         });
       },
       { sources },
@@ -102,8 +100,7 @@ describeFullOnPostgres("refused callbacks of platforms on %s", (dialect) => {
     withReceiver(
       dialect,
       async (receiver) => {
-        const find = (headers: Headers, sent?: Buffer<ArrayBuffer>) =>
-          diagnosisOf(receiver, headers, sent && { sent });
+        const find = (headers: Headers, sent?: Buffer<ArrayBuffer>) => diagnosisOf(receiver, headers, sent && { sent });
         expect(await find(signed("whsec_of_somebody_else"))).toMatchObject({
           code: "unknown",
           confirmed: false,
@@ -148,11 +145,8 @@ describeFullOnPostgres("refused callbacks of platforms on %s", (dialect) => {
     withReceiver(
       dialect,
       async (receiver) => {
-        const [, right = ""] = String(
-          sources.github.sign?.({ body, now: NOW() })["X-Hub-Signature-256"],
-        ).split("=");
-        const find = (value: string) =>
-          diagnosisOf(receiver, { "x-hub-signature-256": value }, { source: "github" });
+        const [, right = ""] = String(sources.github.sign?.({ body, now: NOW() })["X-Hub-Signature-256"]).split("=");
+        const find = (value: string) => diagnosisOf(receiver, { "x-hub-signature-256": value }, { source: "github" });
         expect(await find(right)).toMatchObject({
           code: "prefix",
           confirmed: true,
@@ -197,13 +191,10 @@ describeFullOnPostgres("refused callbacks of platforms on %s", (dialect) => {
           .update(receiver.publicOrigin + target)
           .update(body)
           .digest("base64");
-        expect(await diagnosisOf(receiver, { "x-own-signature": raw }, { source: "webhooks" })).toMatchObject(
-          {
-            code: "secret_format",
-            message:
-              "The signature was made with the secret of source webhooks as it is, without decoding it.",
-          },
-        );
+        expect(await diagnosisOf(receiver, { "x-own-signature": raw }, { source: "webhooks" })).toMatchObject({
+          code: "secret_format",
+          message: "The signature was made with the secret of source webhooks as it is, without decoding it.",
+        });
       },
       { sources },
     ));

@@ -27,9 +27,7 @@ const BILLED = {
     billing: stripe({ secret: "whsec_of-the-tests", path: "/in/stripe" }),
     code: github({ secret: "of-the-tests", answer: "after" }),
   },
-  handlers: [
-    defineHandler({ source: "billing", type: "invoice.*", data: z.looseObject({}), handle: () => ({}) }),
-  ],
+  handlers: [defineHandler({ source: "billing", type: "invoice.*", data: z.looseObject({}), handle: () => ({}) })],
 };
 
 const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN });
@@ -196,9 +194,7 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
       const found = await check(receiver);
       const url = `${receiver.publicOrigin}/api/platform/callback`;
       expect(found).toMatchObject({ url, reached: true, status: 401 });
-      expect(found.message).toBe(
-        "Reached: the receiver refused the unsigned request with 401, as it should.",
-      );
+      expect(found.message).toBe("Reached: the receiver refused the unsigned request with 401, as it should.");
       expect(found.warning).toMatch(/127\.0\.0\.1, an address of this machine .*cannot reach it/);
       expect(found.addresses.map((one) => [one.reached, one.status])).toEqual([
         [true, 401],
@@ -340,9 +336,9 @@ describe("the check of the registered addresses", () => {
       "sqlite",
       async (receiver) => {
         expect(await check(receiver)).toMatchObject({ reached: true, status: 401 });
-        expect(
-          await receiver.count("oncehook_callbacks", "request_headers LIKE '%\"oncehook-endpoint-check %'"),
-        ).toBe(0);
+        expect(await receiver.count("oncehook_callbacks", "request_headers LIKE '%\"oncehook-endpoint-check %'")).toBe(
+          0,
+        );
       },
       { env: { MASK_HEADERS: "User-Agent" } },
     ));
@@ -354,9 +350,7 @@ describe("the check of the registered addresses", () => {
         expect(await check(receiver)).toMatchObject({
           reached: true,
           status: 403,
-          message: expect.stringContaining(
-            "IP_ALLOW_LIST does not name 127.0.0.1, from where this check came",
-          ),
+          message: expect.stringContaining("IP_ALLOW_LIST does not name 127.0.0.1, from where this check came"),
         });
       },
       { env: { IP_ALLOW_LIST: "10.0.0.0/8" } },

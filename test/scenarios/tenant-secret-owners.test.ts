@@ -10,8 +10,7 @@ const BODY = Buffer.from('{"id":"evt_1","type":"order"}');
 const HEADERS = shop({ secret: SECRET }).sign?.({ body: BODY, now: new Date() }) ?? {};
 
 /** Every spelling of a shop's name is a shop, as in a database that ignores case. */
-const ignoresCase: TenantSecrets = ({ params }) =>
-  String(params.shop).toLowerCase() === "acme" ? SECRET : undefined;
+const ignoresCase: TenantSecrets = ({ params }) => (String(params.shop).toLowerCase() === "acme" ? SECRET : undefined);
 
 /** One recorded callback, sent to the path of any tenant. */
 async function replay({ publicOrigin }: TestReceiver, tenant: string) {
@@ -76,16 +75,8 @@ describeFullOnPostgres("the tenant of a secret on %s", (dialect) => {
       await withProcess(target, async (receiver) => expect(await replay(receiver, "eu/acme")).toBe(200));
       const secret: TenantSecrets = ({ params }) => (params.region === "us" ? SECRET : undefined);
       const moved = { secret };
-      await withProcess(
-        target,
-        async (receiver) => expect(await replay(receiver, "us/acme")).toBe(200),
-        moved,
-      );
-      await withProcess(
-        target,
-        async (receiver) => expect(await replay(receiver, "us/ACME")).toBe(401),
-        moved,
-      );
+      await withProcess(target, async (receiver) => expect(await replay(receiver, "us/acme")).toBe(200), moved);
+      await withProcess(target, async (receiver) => expect(await replay(receiver, "us/ACME")).toBe(401), moved);
     }));
 
   it("a stored tenant that the path cannot name any more does not hold the secret", () =>
@@ -104,9 +95,9 @@ describeFullOnPostgres("the tenant of a secret on %s", (dialect) => {
         expect(await receiver.count("oncehook_tenant_secrets")).toBe(0);
         for (const tenant of ["eu/acme", "us/acme", "eu/Acme"]) await replay(receiver, tenant);
         expect(await receiver.count("oncehook_tenant_secrets")).toBe(1);
-        expect(
-          await receiver.count("oncehook_tenant_secrets", "tenant = 'eu/acme' AND length(fingerprint) = 16"),
-        ).toBe(1);
+        expect(await receiver.count("oncehook_tenant_secrets", "tenant = 'eu/acme' AND length(fingerprint) = 16")).toBe(
+          1,
+        );
       }),
     ));
 

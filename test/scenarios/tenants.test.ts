@@ -111,8 +111,7 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
     withReceiver(
       dialect,
       async (receiver) => {
-        const send = (path: string) =>
-          deliver(receiver, path, secretOf("acme"), { id: "evt_1", type: "order" });
+        const send = (path: string) => deliver(receiver, path, secretOf("acme"), { id: "evt_1", type: "order" });
         expect((await send("eu/acme")).status).toBe(200);
         expect((await send("eu/ACME")).status).toBe(401);
         expect((await send("us/acme")).status).toBe(401);
@@ -211,9 +210,7 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
         expect((await deliver(receiver, "eu/acme", secret, { id: "1", type: "order" })).status).toBe(200);
         secret = secretOf("after");
         expect((await deliver(receiver, "eu/acme", secret, { id: "2", type: "order" })).status).toBe(200);
-        expect(
-          (await deliver(receiver, "eu/acme", secretOf("before"), { id: "3", type: "order" })).status,
-        ).toBe(401);
+        expect((await deliver(receiver, "eu/acme", secretOf("before"), { id: "3", type: "order" })).status).toBe(401);
       },
       { sources: { shops: shops(() => secret) } },
     );
@@ -223,9 +220,7 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
     tags: fullOnPostgres(dialect),
   }, () => {
     const source = shops(({ params }) =>
-      params.shop === "unknown"
-        ? undefined
-        : [secretOf(`${params.shop}, new`), secretOf(String(params.shop))],
+      params.shop === "unknown" ? undefined : [secretOf(`${params.shop}, new`), secretOf(String(params.shop))],
     );
     return withReceiver(
       dialect,

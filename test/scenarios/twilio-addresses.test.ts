@@ -9,10 +9,7 @@ import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 const SECRET = "12345678901234567890123456789012";
 const URL_OF_PROXY = "https://example.com/hooks/twilio";
 
-function withTwilio(
-  dialect: (typeof DIALECTS)[number],
-  use: (receiver: TestReceiver, ran: string[]) => Promise<void>,
-) {
+function withTwilio(dialect: (typeof DIALECTS)[number], use: (receiver: TestReceiver, ran: string[]) => Promise<void>) {
   const ran: string[] = [];
   const handler = defineHandler({
     source: "twilio",

@@ -118,9 +118,7 @@ async function replayAll(receiver: TestReceiver): Promise<unknown[]> {
 const notes = async ({ target }: TestReceiver) =>
   (await rowsOf(target, "SELECT note FROM effects")).map(({ note }) => note).toSorted();
 const ids = async ({ target }: TestReceiver) =>
-  (await rowsOf(target, "SELECT event_id FROM oncehook_records ORDER BY event_id")).map(
-    ({ event_id }) => event_id,
-  );
+  (await rowsOf(target, "SELECT event_id FROM oncehook_records ORDER BY event_id")).map(({ event_id }) => event_id);
 
 const now = () => Math.floor(Date.now() / 1000);
 
@@ -198,11 +196,7 @@ describeFullOnPostgres("a callback that its contract cannot read, on %s", (diale
         shop: shop(),
         at: T0,
         use: async (receiver) =>
-          void (await deliver(
-            receiver,
-            { id: "e1", type: "order", order: "o1", note: "unpaid" },
-            { time: T0 / 1000 },
-          )),
+          void (await deliver(receiver, { id: "e1", type: "order", order: "o1", note: "unpaid" }, { time: T0 / 1000 })),
       },
       {
         shop: shop({ type: MENDED }),
@@ -258,8 +252,7 @@ describeFullOnPostgres("a callback that its contract cannot read, on %s", (diale
         async use(receiver) {
           await deliver(receiver, { value: [hint, unreadable, hint] });
           const ran = await ids(receiver);
-          for (let count = 0; count < 3; count += 1)
-            expect(await replayAll(receiver)).toEqual(["event_type_missing"]);
+          for (let count = 0; count < 3; count += 1) expect(await replayAll(receiver)).toEqual(["event_type_missing"]);
           expect([await notes(receiver), await ids(receiver)]).toEqual([["hint", "hint"], ran]);
         },
       },

@@ -26,11 +26,7 @@ const serve = (use: (receiver: TestReceiver) => Promise<void>) => withReceiver("
 describe("a production receiver without SIGNING_SECRET", () => {
   it("the addresses of the platform return 404, and the other source handles its events", () =>
     serve(async (receiver) => {
-      for (const path of [
-        "/api/platform/callback",
-        "/api/v1/platform/callback",
-        "/api/v2/platform/callback",
-      ]) {
+      for (const path of ["/api/platform/callback", "/api/v1/platform/callback", "/api/v2/platform/callback"]) {
         const { status } = await receiver.send(payment(), { path: `${BASE}${path}`, headers: HTTPS });
         expect(status).toBe(404);
       }
@@ -50,9 +46,7 @@ describe("a production receiver without SIGNING_SECRET", () => {
       expect((await receiver.admin("/api/v1/sources/platform/check", { method: "POST" })).status).toBe(404);
       const message =
         "SIGNING_SECRET is not set: the built-in protocol (`platform`) is off, and its addresses return 404";
-      expect(receiver.lines).toContainEqual(
-        expect.objectContaining({ level: 30, msg: message, sources: ["stripe"] }),
-      );
+      expect(receiver.lines).toContainEqual(expect.objectContaining({ level: 30, msg: message, sources: ["stripe"] }));
     }));
 
   it("doctor says so, and names the addresses of the other sources", () =>
@@ -62,8 +56,7 @@ describe("a production receiver without SIGNING_SECRET", () => {
       expect(found).toContainEqual({
         level: "ok",
         check: "authentication",
-        message:
-          "SIGNING_SECRET is not set: the built-in protocol (`platform`) is off, and its addresses return 404",
+        message: "SIGNING_SECRET is not set: the built-in protocol (`platform`) is off, and its addresses return 404",
       });
       expect(found).toContainEqual({
         level: "ok",

@@ -85,9 +85,7 @@ describe("wrong tokens", () => {
   it("a wrong token counts once, so that a script with an old token locks no operator out", () =>
     withReceiver("sqlite", async (receiver) => {
       for (let turn = 0; turn < 30; turn += 1)
-        expect(
-          (await receiver.admin(SESSION, { headers: { authorization: "Bearer of-yesterday" } })).status,
-        ).toBe(401);
+        expect((await receiver.admin(SESSION, { headers: { authorization: "Bearer of-yesterday" } })).status).toBe(401);
       expect((await receiver.admin(SESSION)).status).toBe(200);
     }));
 

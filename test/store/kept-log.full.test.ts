@@ -17,9 +17,7 @@ it("a start beside a reader reports that the earlier WAL is kept, and a start al
   const reader = new DatabaseSync(path);
   reader.exec("BEGIN; SELECT count(*) FROM oncehook_records");
   const second = await openTarget(target, { migrations: [EFFECTS] });
-  expect(second.notes).toEqual([
-    expect.stringContaining("the existing write-ahead log could not be restarted"),
-  ]);
+  expect(second.notes).toEqual([expect.stringContaining("the existing write-ahead log could not be restarted")]);
   reader.exec("COMMIT");
   reader.close();
   await Promise.all([first.store.close(), second.store.close()]);

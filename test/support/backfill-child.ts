@@ -10,9 +10,7 @@ import { shop } from "./shop-source.ts";
 
 const [, , dialect, url = ""] = process.argv;
 const target: Target = { dialect: dialect === "sqlite" ? "sqlite" : "postgres", url };
-const handlers = [
-  defineHandler({ source: "shop", type: "order", data: z.looseObject({}), handle: () => ({}) }),
-];
+const handlers = [defineHandler({ source: "shop", type: "order", data: z.looseObject({}), handle: () => ({}) })];
 const loaded = {
   config: loadConfig({ ...CHILD_ENVIRONMENT, DATABASE_URL: url }, { sources: { shop: shop() } }),
   handlers,

@@ -36,11 +36,6 @@ export async function ended(child: ChildProcess): Promise<Ended> {
 }
 
 /** Runs a TypeScript file to its end. */
-export function runChild(
-  file: string,
-  args: readonly string[],
-  env?: NodeJS.ProcessEnv,
-  cwd?: string,
-): Promise<Ended> {
+export function runChild(file: string, args: readonly string[], env?: NodeJS.ProcessEnv, cwd?: string): Promise<Ended> {
   return ended(startChild(file, args, env, cwd));
 }

@@ -1,12 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
-import {
-  type Completion,
-  type Migration,
-  type NewRecord,
-  type OnceScope,
-  sql,
-} from "../../src/store/index.ts";
+import { type Completion, type Migration, type NewRecord, type OnceScope, sql } from "../../src/store/index.ts";
 import type { Target } from "./open-target.ts";
 
 /** Tables with which tests see what a handler left behind, and a constraint that only COMMIT checks. */

@@ -22,11 +22,8 @@ const OPTIONS: JwtOptions = {
 };
 
 type SigningKey = KeyObject | Uint8Array;
-export const token = (
-  claims: object,
-  header: object = { alg: "HS256" },
-  key: SigningKey = Buffer.from(SECRET),
-) => new SignJWT({ ...claims }).setProtectedHeader(header as { alg: string }).sign(key);
+export const token = (claims: object, header: object = { alg: "HS256" }, key: SigningKey = Buffer.from(SECRET)) =>
+  new SignJWT({ ...claims }).setProtectedHeader(header as { alg: string }).sign(key);
 export const verify = (
   jwt: string,
   over: Partial<JwtOptions> = {},

@@ -68,12 +68,7 @@ export function startListening(
   env: Record<string, string> = { ADMIN_TOKEN: TOKEN },
   cwd?: string,
 ): Listening {
-  const child = startChild(
-    "src/cli/main.js",
-    ["listen", ...args],
-    { PATH: process.env.PATH ?? "", ...env },
-    cwd,
-  );
+  const child = startChild("src/cli/main.js", ["listen", ...args], { PATH: process.env.PATH ?? "", ...env }, cwd);
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name]?.on("data", (chunk) => {

@@ -83,8 +83,7 @@ interface Refusal {
 export const MAIL_USER = { user: "oncehook@example.com", pass: "p@ss word" };
 
 /** The login as an address of a mail server names it. */
-export const mailLogin = ({ user, pass } = MAIL_USER) =>
-  `${encodeURIComponent(user)}:${encodeURIComponent(pass)}`;
+export const mailLogin = ({ user, pass } = MAIL_USER) => `${encodeURIComponent(user)}:${encodeURIComponent(pass)}`;
 
 /** A mail server that asks for a login over TLS: implicit, or by STARTTLS. */
 export async function withMailServer<T>(

@@ -6,8 +6,7 @@ const kept: unknown[] = [];
 
 /** Allocates until what is still in use has moved to the old space. */
 function moveToOldSpace(): void {
-  for (let at = 0; at < 400_000; at += 1)
-    kept[at % 1_000] = { at, numbers: [at, at, at, at, at, at, at, at] };
+  for (let at = 0; at < 400_000; at += 1) kept[at % 1_000] = { at, numbers: [at, at, at, at, at, at, at, at] };
 }
 
 const oldSpace = () =>

@@ -8,11 +8,7 @@ const ajv = addFormats.default(new Ajv.default({ strict: false }));
 ajv.addSchema(openapi, "openapi");
 
 /** Holds an answer against the schema that the documented operation gives for its status. */
-export function conforms(
-  path: string,
-  method: string,
-  { status, body }: { status: number; body: unknown },
-): void {
+export function conforms(path: string, method: string, { status, body }: { status: number; body: unknown }): void {
   const pointer = (text: string) => text.replaceAll("~", "~0").replaceAll("/", "~1");
   const response = openapi.paths[path]?.[method]?.responses?.[String(status)];
   expect(response, `${method} ${path} ${status} is not documented`).toBeDefined();

@@ -36,8 +36,7 @@ const TEXTS = PLACES.map((place) => Buffer.alloc(48, `secret ${place}`).toString
 const HEX = PLACES.map((place) => Buffer.alloc(32, `secret ${place}`).toString("hex"));
 const BODY = Buffer.from('{"id":"evt_1"}');
 
-const digest = (algorithm: string, key: string | Buffer, text: string) =>
-  createHmac(algorithm, key).update(text);
+const digest = (algorithm: string, key: string | Buffer, text: string) => createHmac(algorithm, key).update(text);
 
 /** What Lark signs beside the body. */
 const HEADERS = { "X-Lark-Request-Timestamp": SECONDS, "X-Lark-Request-Nonce": "nonce" };
@@ -207,9 +206,7 @@ const OTHERS = {
     hash: "sha256",
     headers: (body, by) => ({
       "X-Twilio-Email-Event-Webhook-Timestamp": SECONDS,
-      "X-Twilio-Email-Event-Webhook-Signature": by(Buffer.concat([Buffer.from(SECONDS), body])).toString(
-        "base64",
-      ),
+      "X-Twilio-Email-Event-Webhook-Signature": by(Buffer.concat([Buffer.from(SECONDS), body])).toString("base64"),
     }),
   }),
   sharepoint: partly("sharepoint", stated),
@@ -239,9 +236,7 @@ const OTHERS = {
     hash: "sha256",
     headers(body, by) {
       const time = PRESET_NOW.toISOString();
-      const signature = by(Buffer.concat([Buffer.from(`POST ${PATH}\nclient.${time}.`), body])).toString(
-        "base64",
-      );
+      const signature = by(Buffer.concat([Buffer.from(`POST ${PATH}\nclient.${time}.`), body])).toString("base64");
       const fields = `algorithm=RSA256,keyVersion=1,signature=${encodeURIComponent(signature)}`;
       return { "Client-Id": "client", "Request-Time": time, Signature: fields };
     },

@@ -25,9 +25,7 @@ export function sent(
   return {
     method,
     target: `/api/source/callback${query}`,
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]),
-    ),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]])),
     body: body instanceof Uint8Array ? body : Buffer.from(bytes),
   };
 }

@@ -1,12 +1,6 @@
 import { isRefused } from "../../src/domain/index.ts";
 import type { HandshakeResponse } from "../../src/sources/contract/contract.ts";
-import type {
-  Contract,
-  EventContent,
-  Scheme,
-  SignedRequest,
-  SourceDefinition,
-} from "../../src/sources/index.ts";
+import type { Contract, EventContent, Scheme, SignedRequest, SourceDefinition } from "../../src/sources/index.ts";
 import { eventsOf } from "./contract.ts";
 
 /** The time in these tests. */
@@ -45,10 +39,7 @@ export async function verifiedEvents(
 }
 
 /** The answer to a signed question. */
-export async function answerTo(
-  preset: SourceDefinition,
-  request: SignedRequest,
-): Promise<Awaited<HandshakeResponse>> {
+export async function answerTo(preset: SourceDefinition, request: SignedRequest): Promise<Awaited<HandshakeResponse>> {
   const { scheme, contract } = openPreset(preset);
   const verdict = await scheme.verify(request);
   if (!("verified" in verdict)) throw new Error(`not authentic: ${JSON.stringify(verdict)}`);

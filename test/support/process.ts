@@ -40,11 +40,7 @@ export async function startServer(
   return (await launchServer(target, env, cwd)).ready;
 }
 
-export async function launchServer(
-  target: Target,
-  env: Record<string, string> = {},
-  cwd?: string,
-): Promise<Launched> {
+export async function launchServer(target: Target, env: Record<string, string> = {}, cwd?: string): Promise<Launched> {
   const port = Number(env.PORT ?? (await freePort()));
   const adminPort = await freePort();
   const given = {
@@ -63,9 +59,7 @@ export async function launchServer(
   child.stdout?.on("data", (chunk) => {
     printed = (printed + chunk).slice(-LAST_WORDS);
   });
-  const ended = once(child, "exit").then(
-    ([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null,
-  );
+  const ended = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null);
   const url = `http://${env.HOST ?? "127.0.0.1"}:${port}`;
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   const server: ServerProcess = {

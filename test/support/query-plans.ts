@@ -170,9 +170,7 @@ async function withPlans(
  * them with their values. A generic plan would expect a tenth of the table instead of one page.
  */
 function withDecidingValues(statement: string): { text: string; count: number } {
-  const filled = statement
-    .replace(/\blimit \$\d+/gi, "LIMIT 10")
-    .replace(/"state" = \$\d+/g, `"state" = 'waiting'`);
+  const filled = statement.replace(/\blimit \$\d+/gi, "LIMIT 10").replace(/"state" = \$\d+/g, `"state" = 'waiting'`);
   const numbers = new Map<string, number>();
   const text = filled.replace(/\$\d+/g, (name) => {
     const number = numbers.get(name) ?? numbers.size + 1;

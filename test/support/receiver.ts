@@ -119,11 +119,7 @@ export function withReceiver<T>(
 let events = 0;
 
 /** A valid event of a type, with an id of its own. */
-export function event(
-  type: string,
-  data: object,
-  over: object = {},
-): Record<string, unknown> & { event_id: string } {
+export function event(type: string, data: object, over: object = {}): Record<string, unknown> & { event_id: string } {
   events += 1;
   return {
     event_id: `evt-${events}`,

@@ -100,12 +100,7 @@ export async function completeElsewhere(store: Store, target: Target, eventId = 
   const columns =
     "source, event_id, event_type, version, state, attempts, retries_done, code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
   await execute(target, "CREATE TABLE kept AS SELECT * FROM oncehook_failures");
-  await runOnce(
-    store,
-    newRecord(eventId, { eventType: "unreliable" }),
-    async () => ({ result: {} }),
-    committing(),
-  );
+  await runOnce(store, newRecord(eventId, { eventType: "unreliable" }), async () => ({ result: {} }), committing());
   await execute(
     target,
     `INSERT INTO oncehook_failures (${columns}) SELECT ${columns} FROM kept WHERE event_id = '${eventId}'`,

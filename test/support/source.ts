@@ -23,11 +23,7 @@ interface Callback {
 }
 
 /** What the scheme says of a callback. */
-export async function verifySource(
-  definition: SourceDefinition,
-  { headers = {}, body }: Callback,
-  now = NOW,
-) {
+export async function verifySource(definition: SourceDefinition, { headers = {}, body }: Callback, now = NOW) {
   return openSource(definition, now).scheme.verify(requestOf(body, { headers }));
 }
 

@@ -10,11 +10,7 @@ export const IDS = Array.from({ length: 10 }, (_, index) => `evt_${index}`);
 export const ALL = { source: "shop", sinceMs: Number.POSITIVE_INFINITY, isDryRun: false, perSecond: 1_000 };
 
 /** A handler of the shop's orders, and what it has committed: what it notified. */
-export function handlerOf(
-  name?: string,
-  type = "order",
-  fails: (id: string) => boolean = () => false,
-): Handler {
+export function handlerOf(name?: string, type = "order", fails: (id: string) => boolean = () => false): Handler {
   return defineHandler({
     source: "shop",
     ...(name !== undefined && { name }),
@@ -44,8 +40,7 @@ export async function withShop<T>(
 /** Ten events are stored, since the shop has no handler. */
 export function storeTen(target: Target): Promise<void> {
   return withShop(target, {}, async (receiver) => {
-    for (const id of IDS)
-      expect((await deliverToShop(receiver, { id, time: 1_700_000_000 })).status).toBe(200);
+    for (const id of IDS) expect((await deliverToShop(receiver, { id, time: 1_700_000_000 })).status).toBe(200);
   });
 }
 

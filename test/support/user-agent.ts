@@ -53,9 +53,7 @@ export class UserAgent {
   async authorizeByPost(startUrl: string, redirectUri: string, login = "ada"): Promise<Response> {
     const { page } = await this.#signIn(startUrl, (url) => url.startsWith(redirectUri), login, redirectUri);
     const fields = [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
-    const body = new URLSearchParams(
-      fields.map(([, name = "", value = ""]): [string, string] => [name, value]),
-    );
+    const body = new URLSearchParams(fields.map(([, name = "", value = ""]): [string, string] => [name, value]));
     return this.request(redirectUri, { method: "POST", body, headers: { origin: "null" } });
   }
 

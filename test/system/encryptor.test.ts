@@ -9,9 +9,7 @@ describe("sealing", () => {
   it("the encryptor opens what it encrypted, whatever the bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.string(), (plain, context) => {
-        expect(Buffer.from(encryptor.decrypt(encryptor.encrypt(plain, context), context))).toEqual(
-          Buffer.from(plain),
-        );
+        expect(Buffer.from(encryptor.decrypt(encryptor.encrypt(plain, context), context))).toEqual(Buffer.from(plain));
       }),
     );
   });
@@ -36,9 +34,7 @@ describe("sealing", () => {
   });
 
   it("the encryptor names the variable when it was sealed under another key", () => {
-    expect(() => createEncryptor(Buffer.alloc(32, 2)).decrypt(encrypted, "users u1")).toThrow(
-      "ENCRYPTION_KEY",
-    );
+    expect(() => createEncryptor(Buffer.alloc(32, 2)).decrypt(encrypted, "users u1")).toThrow("ENCRYPTION_KEY");
   });
 
   it("the encryptor does not take anything else for a sealed value", () => {

@@ -10,9 +10,7 @@ it("makePrivateFolder makes all the folders of a path, for the owner alone, and 
   mkdirSync(join(folder, "a"), { mode: 0o755 });
   makePrivateFolder(join(folder, "a/b/c"));
   makePrivateFolder(join(folder, "a/b/c"));
-  expect(["a", "a/b", "a/b/c"].map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([
-    0o755, 0o700, 0o700,
-  ]);
+  expect(["a", "a/b", "a/b/c"].map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o755, 0o700, 0o700]);
   await rm(folder, { recursive: true });
 });
 

@@ -132,9 +132,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
       { topic: "parcel.shipped", payload: { parcel_id: "p1" }, deliveries: [] },
     ]);
     await receiver.clock.advance(0);
-    expect(await receiver.notifications()).toMatchObject([
-      { deliveries: [{ channel: "log", state: "delivered" }] },
-    ]);
+    expect(await receiver.notifications()).toMatchObject([{ deliveries: [{ channel: "log", state: "delivered" }] }]);
     expect(receiver.lines).toContainEqual(expect.objectContaining({ topic: "parcel.shipped" }));
   });
 
@@ -158,9 +156,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
         await receiver.clock.advance(0);
         expect(asked).toBe(1);
         await receiver.clock.advance(60 * MINUTE);
-        expect(await receiver.notifications()).toMatchObject([
-          { deliveries: [{ state: "delivered", attempts: 3 }] },
-        ]);
+        expect(await receiver.notifications()).toMatchObject([{ deliveries: [{ state: "delivered", attempts: 3 }] }]);
       },
     );
   });

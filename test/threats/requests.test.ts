@@ -53,24 +53,18 @@ describe("a request that two servers read differently", () => {
     ["a header with NUL", ["X-Nul: a\0b"]],
     ["a header without a name", [": nameless"]],
     ["a line that is no header", ["no colon here"]],
-  ])(
-    "an ambiguous request is refused, and nothing of it is taken for a second one: %s",
-    async (_title, lines) => {
-      const before = await records();
-      const answer = await rawExchange(receiver.publicOrigin, wire(lines, `0\r\n\r\n${hidden()}`));
-      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
-      expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-      expect(await records()).toBe(before);
-    },
-  );
+  ])("an ambiguous request is refused, and nothing of it is taken for a second one: %s", async (_title, lines) => {
+    const before = await records();
+    const answer = await rawExchange(receiver.publicOrigin, wire(lines, `0\r\n\r\n${hidden()}`));
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(await records()).toBe(before);
+  });
 
   it("a request with chunks that end in a bare line feed is refused", async () => {
     const body = event();
     const lines = ["Transfer-Encoding: chunked", `X-Signature: ${sign(body)}`];
-    const answer = await rawExchange(
-      receiver.publicOrigin,
-      wire(lines, `${body.length.toString(16)}\n${body}\n0\n\n`),
-    );
+    const answer = await rawExchange(receiver.publicOrigin, wire(lines, `${body.length.toString(16)}\n${body}\n0\n\n`));
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 });
@@ -128,16 +122,8 @@ describe("a signed body", () => {
     ["an id with an escape sequence of a terminal", '{"event_id":"\\u001b[2J"}', 400],
     ["an id with a lone surrogate", '{"event_id":"\\ud83d"}', 400],
     ["an id of 256 bytes", `{"event_id":"${"x".repeat(256)}"}`, 400],
-    [
-      "a number beyond all numbers",
-      '{"event_id":"e","event_type":"payment_notify","timestamp":1e400,"data":{}}',
-      400,
-    ],
-    [
-      "a type that every object has",
-      '{"event_id":"e","event_type":"constructor","timestamp":1,"data":{}}',
-      400,
-    ],
+    ["a number beyond all numbers", '{"event_id":"e","event_type":"payment_notify","timestamp":1e400,"data":{}}', 400],
+    ["a type that every object has", '{"event_id":"e","event_type":"constructor","timestamp":1,"data":{}}', 400],
   ])("a signed body with %s is refused, and changes nothing", async (_title, body, status) => {
     const before = await records();
     const content = Buffer.from(body);

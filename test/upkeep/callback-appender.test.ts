@@ -100,8 +100,7 @@ describeFullOnPostgres("refused requests in the log on %s", (dialect) => {
       const refusedBytes = 160_000;
       const append = createCallbackAppender(store, refusedBytes, { now: () => at(0) }, recordedLog());
       const requestBody = "x".repeat(1_600);
-      const row = (index: number) =>
-        logRow({ requestId: `r${index}`, requestBody, receivedAt: at(0).toISOString() });
+      const row = (index: number) => logRow({ requestId: `r${index}`, requestBody, receivedAt: at(0).toISOString() });
       await append([logRow({ eventId: "e1", requestBody, receivedAt: at(0).toISOString() })]);
       for (let index = 0; index < 200; index += 10)
         await append(Array.from({ length: 10 }, (_, more) => row(index + more)));
@@ -143,8 +142,7 @@ describeFullOnPostgres("a log entry that the database refuses on %s", (dialect) 
       });
       // A field that may not be null.
       const refused = { ...cameAt("refused", 0), remoteAddress: undefined as unknown as string };
-      for (const row of [cameAt("one", 0), refused, cameAt("two", 0), cameAt("three", 0)])
-        callbackLog.addEntry(row);
+      for (const row of [cameAt("one", 0), refused, cameAt("two", 0), cameAt("three", 0)]) callbackLog.addEntry(row);
       await callbackLog.flush();
       expect(await found(store, {})).toEqual(["one", "two", "three"]);
       callbackLog.addEntry(cameAt("four", 0));

@@ -29,9 +29,8 @@ it.each(DIALECTS)(
       const again = await startReceiver(target, { handlers: [slow] });
       await again.stop();
       const findings = await checkDatabase(testConfig(target), [], new Date());
-      const said = [receiver.lines, again.lines, findings.map(({ message }) => ({ msg: message }))].map(
-        (lines) =>
-          lines.filter(({ msg }) => String(msg).includes(`the handler of platform slow ${WORDS} for 1`)),
+      const said = [receiver.lines, again.lines, findings.map(({ message }) => ({ msg: message }))].map((lines) =>
+        lines.filter(({ msg }) => String(msg).includes(`the handler of platform slow ${WORDS} for 1`)),
       );
       expect(said.map(({ length }) => length)).toEqual(dialect === "sqlite" ? [1, 1, 1] : [0, 0, 0]);
       const muchLater = await checkDatabase(testConfig(target), [], new Date(Date.now() + 8 * 86_400_000));

@@ -8,9 +8,7 @@ const dependentPayment = defineHandler({
   data: z.object({ order_id: z.string(), amount: z.number() }),
   migrations: paymentNotify.migrations,
   async handle(run) {
-    const { rows } = await run.tx.execute("SELECT status FROM orders WHERE order_id = $1", [
-      run.event.data.order_id,
-    ]);
+    const { rows } = await run.tx.execute("SELECT status FROM orders WHERE order_id = $1", [run.event.data.order_id]);
     return rows[0]?.status === "refunded" ? {} : paymentNotify.handle(run);
   },
 });

@@ -28,10 +28,7 @@ export function SignInPage() {
         </PageTitle>
         <Stack>
           {methods.includes("oidc") && (
-            <Button
-              component="a"
-              href={back === undefined ? OIDC : `${OIDC}?${new URLSearchParams({ back })}`}
-            >
+            <Button component="a" href={back === undefined ? OIDC : `${OIDC}?${new URLSearchParams({ back })}`}>
               {data?.oidc_label ?? "Sign in with your organisation"}
             </Button>
           )}
@@ -76,8 +73,7 @@ function TokenForm() {
           <Problem error={signIn.error} title="The sign-in did not succeed" />
         )}
         <Text size="sm" c="dimmed">
-          The token is sent once and kept nowhere in the browser; a cookie that scripts cannot read holds the
-          session.
+          The token is sent once and kept nowhere in the browser; a cookie that scripts cannot read holds the session.
         </Text>
       </Stack>
     </form>

@@ -2,9 +2,7 @@ import { Anchor, type AnchorProps } from "@mantine/core";
 import { createLink } from "@tanstack/react-router";
 import type { AnchorHTMLAttributes, Ref } from "react";
 
-interface Props
-  extends Omit<AnchorProps, "vars">,
-    Omit<AnchorHTMLAttributes<HTMLAnchorElement>, keyof AnchorProps> {
+interface Props extends Omit<AnchorProps, "vars">, Omit<AnchorHTMLAttributes<HTMLAnchorElement>, keyof AnchorProps> {
   readonly ref?: Ref<HTMLAnchorElement>;
 }
 

@@ -21,14 +21,13 @@ export function Connection() {
     wasAway.current = isAway;
   }, [isAway, queries]);
   const fault = failureReason ?? error;
-  const what =
-    fault instanceof AdminError ? `The receiver reports: ${fault.message}` : "The receiver does not respond";
+  const what = fault instanceof AdminError ? `The receiver reports: ${fault.message}` : "The receiver does not respond";
   return (
     <div role="status">
       {isAway && (
         <Alert color="orange" variant="outline" mb="md">
-          {what}. Last response: <Time at={new Date(dataUpdatedAt).toISOString()} />. The pages keep what they
-          have read, and continue when it responds.
+          {what}. Last response: <Time at={new Date(dataUpdatedAt).toISOString()} />. The pages keep what they have
+          read, and continue when it responds.
         </Alert>
       )}
     </div>

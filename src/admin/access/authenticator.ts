@@ -142,8 +142,7 @@ export function createTokenCheck(deps: {
       const { role, credentialFingerprint } = match;
       return { result: "right", role, credentialFingerprint };
     }
-    if (loginThrottle.recordFailure(key, token))
-      recordRefusal({ remoteAddress, actor: null, reason: "wrong token" });
+    if (loginThrottle.recordFailure(key, token)) recordRefusal({ remoteAddress, actor: null, reason: "wrong token" });
     return { result: "wrong" };
   }
 
@@ -170,8 +169,7 @@ function createLoginThrottle(clock: Clock) {
     recordFailure(address: string, token: string): boolean {
       const now = clock.now();
       const resetAt = new Date(now.getTime() + WINDOW_MS);
-      const { digests } =
-        windows.get(address, WINDOW_MS, now) ?? windows.set(address, { resetAt, digests: new Set() });
+      const { digests } = windows.get(address, WINDOW_MS, now) ?? windows.set(address, { resetAt, digests: new Set() });
       const digest = hash("sha256", token, "base64");
       if (digests.has(digest)) return false;
       digests.add(digest);
@@ -228,11 +226,7 @@ export function sessionHashOf(request: FastifyRequest, baseUrl: string | null): 
   return id === undefined ? undefined : sha256Hex(id);
 }
 
-export function readCookie(
-  kind: CookieKind,
-  { headers }: FastifyRequest,
-  baseUrl: string | null,
-): string | undefined {
+export function readCookie(kind: CookieKind, { headers }: FastifyRequest, baseUrl: string | null): string | undefined {
   return cookieOf([headers.cookie ?? ""], cookieName(kind, headers.host, baseUrl), SHAPES[kind]);
 }
 

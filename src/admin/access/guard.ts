@@ -23,8 +23,7 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "same-origin",
   "x-frame-options": "DENY",
-  "content-security-policy":
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
 } as const;
@@ -43,9 +42,7 @@ function rulesOf(request: FastifyRequest): GuardRules {
 
 /** Whether a browser asks for an unknown address: it gets the page, which shows that. */
 export function isWrongPage({ is404, method, url, headers }: FastifyRequest): boolean {
-  return (
-    is404 && method === "GET" && headers.accept?.includes("text/html") === true && !url.startsWith("/api/")
-  );
+  return is404 && method === "GET" && headers.accept?.includes("text/html") === true && !url.startsWith("/api/");
 }
 
 /** Authorizes every request to the admin listener, and records changes in the audit log. */

@@ -140,11 +140,7 @@ interface SignInDependencies extends RouteDependencies {
 }
 
 /** `GET /sign-in/oidc` sends a browser to the provider, which sends it back to `/sign-in/oidc/callback`. */
-export function registerOidcRoutes(
-  app: FastifyInstance,
-  deps: RouteDependencies,
-  provider: auth.OidcProvider,
-): void {
+export function registerOidcRoutes(app: FastifyInstance, deps: RouteDependencies, provider: auth.OidcProvider): void {
   const { access, log, clock } = deps;
   const sparing = createSparingLog(log, clock);
   const mayLogFlow = createWindowLimit(60, HOUR_MS);
@@ -194,8 +190,7 @@ async function signIn(request: FastifyRequest, reply: FastifyReply, deps: SignIn
       return NOT_SIGNED_IN;
     }
     if (error instanceof SignInRefused) {
-      if (loginThrottle.recordFailure(key, query))
-        recordRefusal({ remoteAddress, actor: null, reason: error.message });
+      if (loginThrottle.recordFailure(key, query)) recordRefusal({ remoteAddress, actor: null, reason: error.message });
       return NOT_SIGNED_IN;
     }
     deps.logError(error, "a sign-in by OpenID Connect could not be finished");
@@ -257,8 +252,7 @@ const HOME = "/" as ReturnTo;
  * another page of this origin, and not into another sign-in.
  */
 function parseReturnTo(asked: unknown): ReturnTo {
-  const url =
-    typeof asked === "string" && asked.startsWith("/") ? URL.parse(asked, PLACEHOLDER_ORIGIN) : null;
+  const url = typeof asked === "string" && asked.startsWith("/") ? URL.parse(asked, PLACEHOLDER_ORIGIN) : null;
   if (url === null || url.origin !== PLACEHOLDER_ORIGIN || url.pathname.startsWith("/sign-in")) return HOME;
   const path = `${url.pathname}${url.search}${url.hash}`;
   // A browser reads a host after two slashes. Parsing may have made them by removing dots.

@@ -66,8 +66,7 @@ export class LogReader {
     this.#missing.delete(id);
     if (id <= this.#newest) return;
     if (id - this.#newest <= MAX_SKIPPED_IDS) {
-      for (let between = this.#newest + 1; between < id; between += 1)
-        this.#missing.set(between, performance.now());
+      for (let between = this.#newest + 1; between < id; between += 1) this.#missing.set(between, performance.now());
     }
     this.#newest = id;
   }

@@ -26,8 +26,7 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
   const since = { rows: 0, bytes: 0 };
   let sweeping: Promise<void> | undefined;
   const sparing = createSparingLog(log, clock);
-  const warn = (message: string, fields: { readonly err?: unknown } = {}) =>
-    sparing("warn", { fields, message });
+  const warn = (message: string, fields: { readonly err?: unknown } = {}) => sparing("warn", { fields, message });
   const options = { store, encryptor, clock, log };
   const buffer = createRowBuffer<RawCallback>({
     append,
@@ -141,11 +140,7 @@ async function begin(beginning: StartPosition, { store, clock }: CaptureBufferOp
   return position.id > newestId ? startAfter(newestId, "older") : startAfter(position.id);
 }
 
-function lineOf(
-  request: CapturedRequest,
-  position: string,
-  { encryptor, log }: CaptureBufferOptions,
-): CaptureLine {
+function lineOf(request: CapturedRequest, position: string, { encryptor, log }: CaptureBufferOptions): CaptureLine {
   try {
     const { receivedAt, method, url, rawHeaders, body } = decryptCapture(request, encryptor);
     return {

@@ -58,11 +58,7 @@ function withoutParameters(address: string, values: readonly string[]): string {
   return address.replaceAll(PARAMETER, () => (isOfPath ? values[place++] : undefined) ?? MADE_UP);
 }
 
-async function sendProbe(
-  url: URL,
-  mark: string,
-  proof: Readonly<Record<string, string>>,
-): Promise<ProbeResult> {
+async function sendProbe(url: URL, mark: string, proof: Readonly<Record<string, string>>): Promise<ProbeResult> {
   const agent = `oncehook-endpoint-check ${mark}`;
   const headers = { ...proof, "user-agent": agent, "content-type": "application/json" };
   const limits = { timeLimitMs: TIME_LIMIT_MS, maxBytes: MAX_BYTES };

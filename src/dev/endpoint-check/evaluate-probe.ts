@@ -31,10 +31,7 @@ export function evaluateProbe(url: URL, attempt: ProbeResult, arrival: LoggedReq
 }
 
 /** An unsigned request is refused with 401 where all is well. */
-function ofReceiver(
-  { outcome, responseStatus, remoteAddress }: LoggedRequest,
-  { headers }: ReceivedResponse,
-) {
+function ofReceiver({ outcome, responseStatus, remoteAddress }: LoggedRequest, { headers }: ReceivedResponse) {
   if (responseStatus === 401)
     return reached("Reached: the receiver refused the unsigned request with 401, as it should.");
   const messages: Readonly<Record<string, string>> = {
@@ -124,8 +121,7 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
     "comes from an authority that is not known here, and so probably to no platform: get one of a public authority",
   CERT_REVOKED: "was revoked: get another one",
 };
-const OF_A_CERTIFICATE =
-  /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
+const OF_A_CERTIFICATE = /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
 
 /**
  * An error of a connection in words for the operator that registers the address.
@@ -172,8 +168,7 @@ function problemMessage(code: string, error: unknown, url: URL): string {
   if (OF_A_CERTIFICATE.test(code)) return `The certificate of ${hostAndPort(url)} is not believed: ${code}.`;
   if (/^(?:ERR_SSL_|ERR_TLS_|EPROTO)/.test(code))
     return `${hostAndPort(url)} does not speak TLS as it is spoken today (${code}). Does it serve plain HTTP on this port?`;
-  if (code.startsWith("HPE_"))
-    return `${hostAndPort(url)} answers with something that is not HTTP (${code}).`;
+  if (code.startsWith("HPE_")) return `${hostAndPort(url)} answers with something that is not HTTP (${code}).`;
   return `${hostAndPort(url)} could not be reached: ${code}.`;
 }
 

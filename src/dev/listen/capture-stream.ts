@@ -53,15 +53,11 @@ async function* textLines(response: IncomingMessage): AsyncGenerator<string> {
     }
     partial.push(rest);
     bytes += rest.length;
-    if (bytes > MAX_LINE_BYTES)
-      throw new Disconnected("the receiver sends a line that does not end", "never");
+    if (bytes > MAX_LINE_BYTES) throw new Disconnected("the receiver sends a line that does not end", "never");
   }
 }
 
-async function withIdleTimeout<T>(
-  coming: Promise<T>,
-  connection: { destroy(error: Error): unknown },
-): Promise<T> {
+async function withIdleTimeout<T>(coming: Promise<T>, connection: { destroy(error: Error): unknown }): Promise<T> {
   const words = `the receiver has said nothing for ${IDLE_TIMEOUT_MS / 1_000} s`;
   const silence = new Disconnected(words, "after_success");
   const timer = setTimeout(() => connection.destroy(silence), IDLE_TIMEOUT_MS);
@@ -143,8 +139,7 @@ const STATUS_MESSAGES: Readonly<Record<number, { readonly message: string; reado
   },
 };
 
-const TLS_CODES =
-  /^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO|HOSTNAME_MISMATCH|ERR_OSSL)/;
+const TLS_CODES = /^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO|HOSTNAME_MISMATCH|ERR_OSSL)/;
 
 /** Whether the TLS handshake failed, such as for an untrusted certificate. */
 export function isTlsError(error: unknown): boolean {
@@ -162,8 +157,7 @@ function connectionErrorMessage(error: unknown, { origin, hostname }: URL): stri
   if (isTlsError(error)) return tlsAdvice(origin, error);
   if (errorCode(error) === "ENOTFOUND")
     return `${origin}: there is no host ${hostname}. Check --from, and this machine's network`;
-  if (errorCode(error) === "ECONNREFUSED")
-    return `${origin} takes no connection. Does the receiver run there?`;
+  if (errorCode(error) === "ECONNREFUSED") return `${origin} takes no connection. Does the receiver run there?`;
   return `${origin} cannot be reached, or broke off: ${errorCode(error)}`;
 }
 

@@ -77,9 +77,7 @@ function requestTarget(to: URL, url: string): string {
 
 /** Names and values in turn, as they came, without those of the connection on which they came. */
 function endToEndHeaders(raw: readonly string[]): string[] {
-  const pairs = raw.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : [],
-  );
+  const pairs = raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : []));
   const dropped = new Set(
     pairs
       .filter(([name]) => name.toLowerCase() === "connection")

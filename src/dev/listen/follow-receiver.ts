@@ -72,9 +72,7 @@ async function* readConnection(options: FollowOptions, progress: Progress): Asyn
         log("one callback cannot be read: the receiver's ENCRYPTION_KEY has changed since it came");
         break;
       case "swept":
-        log(
-          "some callbacks are missing: the receiver keeps them for a day, and 50,000 or 256 MB of them at most",
-        );
+        log("some callbacks are missing: the receiver keeps them for a day, and 50,000 or 256 MB of them at most");
         break;
       default:
     }

@@ -51,12 +51,7 @@ function stageOf(url: URL, { registeredOrigin, startPath, redirectUri, platformO
 }
 
 /** The cookie is the receiver's, and the platform does not get it. */
-async function visit(
-  url: URL,
-  place: FlowStage,
-  { receiver }: OAuthFlowOptions,
-  cookies: Map<string, string>,
-) {
+async function visit(url: URL, place: FlowStage, { receiver }: OAuthFlowOptions, cookies: Map<string, string>) {
   const { timeLimitMs, certificate } = receiver;
   const limits = { method: "GET", timeLimitMs, maxBytes: MAX_BYTES } as const;
   // A response in JSON shows the outcome of the flow, where a browser would be redirected to a page.

@@ -10,10 +10,7 @@ export const storableText = z
   .refine((text) => text.isWellFormed() && !text.includes("\u0000"), "must not hold NUL or lone surrogates");
 
 /** An id that is a key of a table: bounded, so that every index takes it. */
-export const idText = storableText.refine(
-  (text) => Buffer.byteLength(text) <= 255,
-  "must be at most 255 bytes long",
-);
+export const idText = storableText.refine((text) => Buffer.byteLength(text) <= 255, "must be at most 255 bytes long");
 
 /** An id as platforms send it: a text or a number. `plainText` is the key that both have in a table. */
 export const idValue = z.union([idText, z.number()], "expected a string or a number");

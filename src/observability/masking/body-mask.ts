@@ -39,8 +39,7 @@ export function createBodyMask(
   text: TextMask,
   patterns: SecretPatterns,
 ) {
-  const sentence = (given: string, most: number): string =>
-    text(given, most).replace(IN_SENTENCE, `$1$2${MASKED}`);
+  const sentence = (given: string, most: number): string => text(given, most).replace(IN_SENTENCE, `$1$2${MASKED}`);
 
   function maskAs(kind: Kind, given: string, budget: MaskBudget): string | undefined {
     if (kind === "json") return json(given, budget);
@@ -63,10 +62,7 @@ export function createBodyMask(
       JSON.stringify({ ...fields, bytes: length, sha256: sha256 ?? hash("sha256", bytes, "hex") });
     const noteWith = (mark: "unparsed" | "truncated", kind: Kind, given: string): string =>
       `${note({ [mark]: true }).slice(0, -1)},"start":${JSON.stringify(startOf(kind, given) ?? "")}}`;
-    const read = bytes.subarray(
-      0,
-      MAX_BYTES_A_CHARACTER * (charactersToMask(START_CHARACTERS, patterns) + 2),
-    );
+    const read = bytes.subarray(0, MAX_BYTES_A_CHARACTER * (charactersToMask(START_CHARACTERS, patterns) + 2));
     if (length > maxBytes) {
       const isText = isJson || isUtf8(withoutLastCharacter(read));
       const given = isText ? utf8(read) : readable(read);

@@ -32,11 +32,7 @@ export type JsonMask = ReturnType<typeof createJsonMask>;
  * the same way. Anything open is masked to its end.
  * @param pairs for strings, which may be texts or addresses
  */
-export function createJsonMask(
-  isSecretKey: (key: string) => boolean,
-  patterns: SecretPatterns,
-  pairs: PairMask,
-) {
+export function createJsonMask(isSecretKey: (key: string) => boolean, patterns: SecretPatterns, pairs: PairMask) {
   function mask(text: string, budget: MaskBudget, level: number): string | undefined {
     if (!budget.take(text.length)) return undefined;
     // One look at the whole text saves one at each string, save for those that are spelled with escapes.
@@ -151,8 +147,7 @@ function endOfString(text: string, open: number): number {
 
 function afterBlanks(text: string, from: number): number {
   let at = from;
-  for (let code = text.charCodeAt(at); code === 32 || (code >= 9 && code <= 13); code = text.charCodeAt(at))
-    at += 1;
+  for (let code = text.charCodeAt(at); code === 32 || (code >= 9 && code <= 13); code = text.charCodeAt(at)) at += 1;
   return at;
 }
 

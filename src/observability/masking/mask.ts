@@ -29,12 +29,7 @@ export type Mask = ReturnType<typeof createMask>;
  * Takes secrets out of what is logged or stored for people to read (SPEC 1.8). Masking twice changes nothing. Whatever comes, the
  * work is bounded: what a body of 64 KiB costs at the most.
  */
-export function createMask({
-  headers = [],
-  keys = [],
-  secretValues = [],
-  onlyHarmless = false,
-}: MaskOptions) {
+export function createMask({ headers = [], keys = [], secretValues = [], onlyHarmless = false }: MaskOptions) {
   const isSecretKey = sensitiveKeys(keys);
   const patterns = createSecretPatterns(secretValues);
   const pairs = createPairMask(isSecretKey);

@@ -19,11 +19,7 @@ const LOOKED_INTO = 160;
 export type ParameterMask = ReturnType<typeof createParameterMask>;
 
 /** Masks parameters by their names, and those whose values look like secrets once they are decoded. */
-export function createParameterMask(
-  isSecretKey: (key: string) => boolean,
-  patterns: SecretPatterns,
-  text: TextMask,
-) {
+export function createParameterMask(isSecretKey: (key: string) => boolean, patterns: SecretPatterns, text: TextMask) {
   function parameter(part: string, isClean: boolean, budget: MaskBudget): string {
     const equals = part.indexOf("=");
     if (equals === -1) return unlessSecret(part, isClean, budget);

@@ -32,11 +32,9 @@ export function createSecretPatterns(secretValues: readonly string[]) {
     /** In characters, of the configured ones. */
     longestSecret: secrets[0]?.length ?? 0,
     /** Whether a number, as JavaScript writes it, is one. */
-    isSecretNumber: (number: string): boolean =>
-      (DIGITS.test(number) && isCardNumber(number)) || holdsSecret(number),
+    isSecretNumber: (number: string): boolean => (DIGITS.test(number) && isCardNumber(number)) || holdsSecret(number),
     /** Whether there may be one; a text without a hint holds none, nor does any part of it. */
-    mayMatch: (text: string): boolean =>
-      text.length >= SHORTEST_SHAPE && (hasHint(text) || holdsSecret(text)),
+    mayMatch: (text: string): boolean => text.length >= SHORTEST_SHAPE && (hasHint(text) || holdsSecret(text)),
     mask(text: string): string {
       if (text.length < SHORTEST_SHAPE) return text;
       let masked = text;

@@ -8,11 +8,7 @@ export interface Tracer {
   /** The span of a whole request: a child of what its `traceparent` names, where that is honoured. */
   startRequest(arrived: RequestInfo): RequestSpan;
   /** The span of a stored failure's run: a separate trace, with a link to the callback that failed, if known. */
-  startAttempt(
-    kind: "accepted" | "retry" | "replay" | "dry-run",
-    key: EventKey,
-    eventType: string,
-  ): TraceSpan;
+  startAttempt(kind: "accepted" | "retry" | "replay" | "dry-run", key: EventKey, eventType: string): TraceSpan;
   /**
    * The span of an attempt to deliver a notification: a separate trace, also with a link to the event's callback. Its
    * headers are for a receiver over HTTP: `traceparent`, and `tracestate` where there is one.

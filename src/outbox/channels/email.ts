@@ -73,9 +73,7 @@ async function send(mail: object, { url, addresses, ca }: EmailOptions, signal: 
     disableFileAccess: true,
     disableUrlAccess: true,
     ...(ca === undefined ? {} : { tls: { ca: [...ca] } }),
-    ...(username === ""
-      ? {}
-      : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    ...(username === "" ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     // The mailer's own look-up would not ask whether the address is allowed.
     getSocket(_options, callback) {
       const socket = connect({ ...target, lookup: addresses.lookup, timeout: CONNECT_LIMIT_MS });

@@ -69,8 +69,7 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
 
 function assertDelivered(status: number, retryAfter: string | string[] | undefined): void {
   if (status >= 200 && status < 300) return;
-  if (status === GONE)
-    throw new PermanentDeliveryError("the receiver answered 410: it wants no more notifications");
+  if (status === GONE) throw new PermanentDeliveryError("the receiver answered 410: it wants no more notifications");
   const message = `the receiver answered ${status}, expected 2xx${status >= 300 && status < 400 ? "; redirects are not followed" : ""}`;
   // RFC 9110 §10.2.3; the form with a date is rare, and the schedule does without it.
   if (typeof retryAfter === "string" && /^\d{1,6}$/.test(retryAfter)) {

@@ -101,8 +101,7 @@ function collect(
       const fault = collect(found, { array: [value].flat(), inner: rest, split, parent: element });
       if (fault !== undefined) return fault;
     } else found.nonArrays.add(value ?? element);
-    if (found.items.length > MAX_EVENTS)
-      return malformedBody(`the body holds more than ${MAX_EVENTS} events`);
+    if (found.items.length > MAX_EVENTS) return malformedBody(`the body holds more than ${MAX_EVENTS} events`);
   }
   return undefined;
 }

@@ -15,8 +15,7 @@ export interface EventTimeData {
 
 const NUMBER = /^\d{1,19}(?:\.\d{1,9})?$/;
 /** Seconds and their fraction may be missing; PayPal, Discord and Xero leave out some of it. */
-const ISO =
-  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(?:([+-]\d\d):?(\d\d)?|[Zz]|UTC|GMT)?$/;
+const ISO = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(?:([+-]\d\d):?(\d\d)?|[Zz]|UTC|GMT)?$/;
 /** As milliseconds it is in 2001; fewer seconds are far ahead or right, such as a year 9999 for "never". */
 const MILLISECONDS_FROM = 1e12;
 /** How far a platform's clock may be ahead. */

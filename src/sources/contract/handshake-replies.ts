@@ -126,9 +126,7 @@ function withHeader(name: string, text: string): PlatformResponse {
 }
 
 function compileJson(fields: Readonly<Record<string, ReplyValue>>, environment: HandshakeEnvironment): Reply {
-  const compiled = Object.entries(fields).map(
-    ([name, value]) => [name, compileValue(value, environment)] as const,
-  );
+  const compiled = Object.entries(fields).map(([name, value]) => [name, compileValue(value, environment)] as const);
   return (reading) => {
     const body: JsonObject = {};
     for (const [name, read] of compiled) {
@@ -140,10 +138,7 @@ function compileJson(fields: Readonly<Record<string, ReplyValue>>, environment: 
   };
 }
 
-function compileValue(
-  value: ReplyValue,
-  environment: HandshakeEnvironment,
-): (reading: Readable) => string | Refused {
+function compileValue(value: ReplyValue, environment: HandshakeEnvironment): (reading: Readable) => string | Refused {
   if (typeof value === "string") {
     const location = compileText(value);
     return (reading) => boundedText(location, CONTROL_FREE, reading);

@@ -97,11 +97,7 @@ function bodyOf({ body }: Handshake, { body: usual, decrypt }: BodyData): BodyDa
 function requireSafe({ isSigned, method, when = {}, isEmpty, verifyToken, reply }: Handshake): void {
   const isAnyPost = (method ?? "POST") === "POST" && Object.keys(when).length === 0 && isEmpty !== true;
   if (isAnyPost)
-    throw optionError(
-      undefined,
-      "a POST without a condition",
-      "`when` or `isEmpty`, so that no event is taken for it",
-    );
+    throw optionError(undefined, "a POST without a condition", "`when` or `isEmpty`, so that no event is taken for it");
   if (reply.kind === "visit" && !isSigned) {
     throw optionError(undefined, "an unsigned visit of an address", "`isSigned: true`");
   }
@@ -115,8 +111,7 @@ function compileVerifyToken({ at, values }: NonNullable<Handshake["verifyToken"]
   const indexOf = tokenMatcher(values);
   return (reading: CallbackReading): Refused | undefined => {
     const token = location.read(reading);
-    if ("fault" in token)
-      return refused("token_mismatch", { detail: `\`${location.name}\`: ${token.fault}` });
+    if ("fault" in token) return refused("token_mismatch", { detail: `\`${location.name}\`: ${token.fault}` });
     return indexOf(token.text) !== -1
       ? undefined
       : refused("token_mismatch", { detail: `\`${location.name}\` is not the configured verify token` });

@@ -54,10 +54,7 @@ export function identityOf({ identity, id: places }: IdentityData, isIdSigned: b
   const usual = !hasId ? "bytes" : isIdSigned ? "signed-id" : "id";
   if (identity === undefined) return usual;
   if (usual === "signed-id")
-    throw optionError(
-      "identity",
-      `"${identity}", but the id is signed, and is the key of its event: leave it out`,
-    );
+    throw optionError("identity", `"${identity}", but the id is signed, and is the key of its event: leave it out`);
   if (!hasId && identity === "id")
     throw optionError("identity", `"${identity}", but the sender has no id`, '"bytes" or "delivery"');
   return identity;
@@ -80,8 +77,7 @@ export function compileKey(
 /** Makes the hash of `sha256` and `identity: "bytes"`. @throws TypeError for an invalid place */
 export function compileBytes(data: IdentityData & { readonly eventTime?: EventTimeData }): HashBytes {
   const { bytesScope, attemptFields = [], eventTime } = data;
-  const scope =
-    bytesScope === undefined ? undefined : naming({ option: "bytesScope" }, () => compileText(bytesScope));
+  const scope = bytesScope === undefined ? undefined : naming({ option: "bytesScope" }, () => compileText(bytesScope));
   const counts = naming({ option: "attemptFields" }, () => attemptFields.map(compileField));
   const isInBody = eventTime !== undefined && /^(?:body|item)\b/.test(eventTime.at);
   const ownTime = isInBody ? compileLocation(eventTime.at) : undefined;

@@ -101,10 +101,7 @@ function pathName(root: "body" | "item" | "parent", rest: string): string {
 }
 
 /** @throws TypeError for a text that names no place, when the source is created */
-export function compileText(
-  places: TextPlace | readonly TextPlace[],
-  signed: IsSignedPlace = bodyAlone,
-): TextLocation {
+export function compileText(places: TextPlace | readonly TextPlace[], signed: IsSignedPlace = bodyAlone): TextLocation {
   const list = (typeof places === "object" ? places : [places]).map((place) => compileOne(place, signed));
   const [only] = list;
   if (only === undefined) throw optionError(undefined, "an empty list", "at least one place");

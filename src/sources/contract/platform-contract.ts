@@ -1,11 +1,4 @@
-import {
-  type EventKey,
-  isRefused,
-  type JsonObject,
-  PLATFORM,
-  type Refused,
-  refused,
-} from "../../domain/index.ts";
+import { type EventKey, isRefused, type JsonObject, PLATFORM, type Refused, refused } from "../../domain/index.ts";
 import { parseEvent, sha256Hex } from "../formats/parse-body.ts";
 import type { SignedRequest } from "../request.ts";
 import type { Contract, ReadCallback } from "./contract.ts";
@@ -61,8 +54,7 @@ function chooseType(
   // An empty header names no type, as an absent one does.
   const header = headers[0] === "" ? undefined : headers[0];
   const body = json.event_type;
-  if (headers.length > 1)
-    return refused("event_type_mismatch", { message: "X-Event-Type stands more than once" });
+  if (headers.length > 1) return refused("event_type_mismatch", { message: "X-Event-Type stands more than once" });
   if (eventTypeFrom === "body" || (eventTypeFrom === "either" && header === undefined)) {
     return typeof body === "string" && body !== "" ? body : missing("event_type in the body");
   }

@@ -121,10 +121,7 @@ export class ItemReading extends CallbackReading {
   readonly #callback: CallbackReading;
   #itemSha256: string | undefined;
 
-  constructor(
-    callback: CallbackReading,
-    { item, parent }: { item: JsonValue; parent?: JsonValue | undefined },
-  ) {
+  constructor(callback: CallbackReading, { item, parent }: { item: JsonValue; parent?: JsonValue | undefined }) {
     super(callback.request, callback.rules);
     this.#callback = callback;
     this.item = item;

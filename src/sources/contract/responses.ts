@@ -1,10 +1,4 @@
-import {
-  FAULTS,
-  type JsonObject,
-  type JsonValue,
-  type ResponseOutcome,
-  statusOf,
-} from "../../domain/index.ts";
+import { FAULTS, type JsonObject, type JsonValue, type ResponseOutcome, statusOf } from "../../domain/index.ts";
 import type { PlatformResponse } from "./contract.ts";
 
 /** A response as data: an object is sent as JSON, a text as text/plain unless `type` says otherwise. Default: empty. */
@@ -61,8 +55,7 @@ export function createResponder({ statuses = {}, ...entries }: Responses) {
   return (outcome: ResponseOutcome): PlatformResponse | undefined => {
     const ownStatus = statusOf(outcome);
     const busy = BUSY.includes(ownStatus) ? entries.busy : undefined;
-    const entry =
-      busy ?? entries[ENTRIES[outcome.kind]] ?? ("code" in outcome ? undefined : entries.received);
+    const entry = busy ?? entries[ENTRIES[outcome.kind]] ?? ("code" in outcome ? undefined : entries.received);
     if (typeof entry === "function") return entry(outcome);
     const other = "code" in outcome ? statuses[ownStatus] : undefined;
     if (entry !== undefined) return fixedResponse({ status: other ?? ownStatus, ...entry });

@@ -55,8 +55,7 @@ export class SampleDraft implements Readable {
 
   constructor(batch: BatchData | undefined, made: Made | undefined) {
     this.headers = { ...made?.headers };
-    const { body, item, parent } =
-      batch === undefined ? { body: made?.body ?? {} } : batched(batch, made?.body);
+    const { body, item, parent } = batch === undefined ? { body: made?.body ?? {} } : batched(batch, made?.body);
     this.body = body;
     this.item = item;
     this.parent = parent;

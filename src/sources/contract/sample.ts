@@ -1,10 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type PathKey,
-  parsePath,
-} from "../../domain/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, type PathKey, parsePath } from "../../domain/index.ts";
 import type { BodyFormat, InnerText } from "../formats/body-formats.ts";
 import type { ContractData } from "./event-contract.ts";
 import type { EventIdentity } from "./identity.ts";
@@ -101,12 +95,7 @@ function placesIn(place: TextPlace): string[] {
 }
 
 /** Into the parts of a template that neither the type nor the time has taken. An id that no place can hold makes the body unique. */
-function setId(
-  draft: SampleDraft,
-  places: readonly TextPlace[],
-  taken: ReadonlySet<string>,
-  id: string,
-): void {
+function setId(draft: SampleDraft, places: readonly TextPlace[], taken: ReadonlySet<string>, id: string): void {
   for (const place of places) {
     const free = placesIn(place).filter((one) => !taken.has(one));
     const empty = free.filter((one) => draft.value(one) === undefined);
@@ -165,8 +154,7 @@ function encodeInner(content: JsonValue, { at, as }: InnerText): void {
   const last = path.at(-1) ?? "";
   const value = isJsonObject(holder) ? holder[last] : undefined;
   if (value === undefined || !isJsonObject(holder)) return;
-  if (as === "jws")
-    throw new TypeError("only the platform can sign a text inside its body; have it send a test event");
+  if (as === "jws") throw new TypeError("only the platform can sign a text inside its body; have it send a test event");
   const text = typeof value === "string" ? value : JSON.stringify(value);
   holder[last] = as === "json" ? text : Buffer.from(text).toString("base64");
 }

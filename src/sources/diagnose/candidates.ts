@@ -76,9 +76,7 @@ export function compileCandidates(data: HmacData, source: SignedSource) {
   const readFrom = (content: SignedContent, request: SignedRequest, time: string | undefined) => {
     if (content.hasTimestamp && time === undefined) return undefined;
     const bytes = content.read?.(request, time) ?? request.body;
-    return !Array.isArray(bytes) && !(bytes instanceof Uint8Array) && isRefused(bytes)
-      ? undefined
-      : (bytes as Content);
+    return !Array.isArray(bytes) && !(bytes instanceof Uint8Array) && isRefused(bytes) ? undefined : (bytes as Content);
   };
 
   function ofOtherSource(name: string): Required<Pick<Candidate, "findings" | "remedy">> {
@@ -120,8 +118,7 @@ export function compileCandidates(data: HmacData, source: SignedSource) {
     for (const at of template.includes("{url}") ? originsOf(request) : []) {
       const bytes = readFrom(compileContent(template, { ...options, origin: () => at }), request, time);
       const what = `an address that begins with ${at}, and CALLBACK_BASE_URL with ${origin?.()}`;
-      if (bytes !== undefined)
-        for (const key of varied) yield { key, content: bytes, findings: [covers(what)] };
+      if (bytes !== undefined) for (const key of varied) yield { key, content: bytes, findings: [covers(what)] };
     }
     for (const { text, how } of rewrittenBodies(request.body)) {
       const bytes = readFrom(signedContent, { ...request, body: Buffer.from(text) }, time);

@@ -28,9 +28,7 @@ const CLOSING: ReadonlySet<number | undefined> = new Set([0x5d, 0x7d]);
 /** Variants that editors, shells, JSON libraries and proxies make of a body: at most 12, none of them the body. */
 export function rewrittenBodies(body: Uint8Array): RewrittenBody[] {
   const text = Buffer.from(body).toString("utf8");
-  const variants = new Map(
-    [...edges(text), ...layouts(body, text)].toReversed().map((one) => [one.text, one]),
-  );
+  const variants = new Map([...edges(text), ...layouts(body, text)].toReversed().map((one) => [one.text, one]));
   variants.delete(text);
   return [...variants.values()].toReversed();
 }

@@ -65,8 +65,7 @@ export function createDiagnosis(diagnosed: DiagnosedSource): DiagnoseSource {
   const explain =
     words?.explain ??
     (({ code, detail, message }) => {
-      const problem =
-        CODES[code] === "timestamp" ? "The timestamp was refused" : `${title} was not recognized`;
+      const problem = CODES[code] === "timestamp" ? "The timestamp was refused" : `${title} was not recognized`;
       return `${problem}: ${detail ?? message}.`;
     });
   return (refusal, arrived) => {
@@ -76,8 +75,7 @@ export function createDiagnosis(diagnosed: DiagnosedSource): DiagnoseSource {
     const tenant = tenantIn(request);
     if (isTenantUnknown(refusal)) return unknownTenant(diagnosisCode, refusal.tenantOption, tenant, title);
     const remedies = words?.remedies ?? remediesOf(source, tenant);
-    if (refusal.code.startsWith("signature_") && bySignature !== undefined)
-      return bySignature(request, remedies);
+    if (refusal.code.startsWith("signature_") && bySignature !== undefined) return bySignature(request, remedies);
     if (refusal.code === "token_mismatch" && tokens !== undefined) return diagnoseToken(request, tokens);
     const isConfirmed = CONFIRMED.includes(refusal.code) || (diagnosisCode === "timestamp" && isTimeUnsigned);
     return diagnosisOf([{ code: diagnosisCode, message: explain(refusal) }], isConfirmed, remedies);
@@ -107,9 +105,7 @@ function createSignatureDiagnosis(data: HmacData, source: SignedSource) {
       if (candidatesLeft === 0) break;
       candidatesLeft -= 1;
       const right = createDigester(algorithm, key)(content);
-      const isRight = digests.some(
-        (claimed) => claimed.length === right.length && timingSafeEqual(right, claimed),
-      );
+      const isRight = digests.some((claimed) => claimed.length === right.length && timingSafeEqual(right, claimed));
       if (!isRight) continue;
       const all = confirmedFindings([...findings, ...ifRight], how);
       return diagnosisOf(all.length === 0 ? [RIGHT_NOW] : all, true, { ...remedies, ...remedy });

@@ -72,10 +72,8 @@ export function compileOffered(data: HmacData): (headers: DistinctHeaders) => Of
     const sentValues = names.flatMap((name) => headers[name.toLowerCase()] ?? []);
     const values = sentValues.filter((value) => value !== "");
     const loose = "digests" in strict ? undefined : readLoosely(values);
-    const timestamp =
-      timestampText(data, headers, values) ?? loose?.timestamp ?? textIn(headers, TIMESTAMP_HEADERS);
-    if ("digests" in strict)
-      return { digests: strict.digests.slice(0, MAX_DIGESTS), findings: [], timestamp };
+    const timestamp = timestampText(data, headers, values) ?? loose?.timestamp ?? textIn(headers, TIMESTAMP_HEADERS);
+    if ("digests" in strict) return { digests: strict.digests.slice(0, MAX_DIGESTS), findings: [], timestamp };
     if (values.length === 0) return { timestamp, ...missing(headers, sentValues.length > 0) };
     const all = { ...loose, digests: loose?.digests ?? [], timestamp };
     if (strict.code === "signature_repeated")
@@ -88,9 +86,7 @@ export function compileOffered(data: HmacData): (headers: DistinctHeaders) => Of
   function missing(headers: DistinctHeaders, isEmpty: boolean): OfferedDigests {
     const none = isEmpty ? `\`${shown}\` is empty` : `The request has no \`${shown}\``;
     const isOther = (name: string) => !names.some((one) => one.toLowerCase() === name.toLowerCase());
-    const other = Object.entries(OTHER_HEADERS).find(
-      ([name]) => isOther(name) && headers[name.toLowerCase()]?.[0],
-    );
+    const other = Object.entries(OTHER_HEADERS).find(([name]) => isOther(name) && headers[name.toLowerCase()]?.[0]);
     if (other === undefined) return { digests: [], findings: [{ code: "missing", message: `${none}.` }] };
     const [name, sender] = other;
     const { digests, findings, timestamp } = readLoosely(headers[name.toLowerCase()] ?? []);
@@ -163,9 +159,7 @@ function looseReader({ algorithm = "sha256", signature }: HmacData) {
 
   return (values: readonly string[]): OfferedDigests => {
     const short = values.slice(0, MAX_DIGESTS).filter(({ length }) => length <= MAX_HEADER_LENGTH);
-    const matches = short
-      .flatMap((value) => [...value.matchAll(digest)].slice(0, MAX_DIGESTS))
-      .slice(0, MAX_DIGESTS);
+    const matches = short.flatMap((value) => [...value.matchAll(digest)].slice(0, MAX_DIGESTS)).slice(0, MAX_DIGESTS);
     const digests = matches.map(([text]) => Buffer.from(text, isHex.test(text) ? "hex" : "base64"));
     const [first, second] = matches;
     if (first === undefined) return { digests, findings: [] };
@@ -182,7 +176,6 @@ function looseReader({ algorithm = "sha256", signature }: HmacData) {
 
 function precededBy(before: string): Finding {
   const [, known] = KNOWN_PREFIX.exec(before) ?? [];
-  const message =
-    known === undefined ? "Other text surrounds the signature." : `\`${known}\` precedes the signature.`;
+  const message = known === undefined ? "Other text surrounds the signature." : `\`${known}\` precedes the signature.`;
   return { code: "prefix", message };
 }

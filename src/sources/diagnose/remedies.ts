@@ -10,10 +10,7 @@ export function unknownTenant(code: DiagnosisCode, option: string, tenant: strin
 }
 
 /** The remedies of each code at a source, in its platform's words. @param tenant empty for a path without parameters */
-export function remediesOf(
-  source: SignedSource & { readonly hmac: HmacData | undefined },
-  tenant: string,
-): Remedies {
+export function remediesOf(source: SignedSource & { readonly hmac: HmacData | undefined }, tenant: string): Remedies {
   const { title, hmac, secrets, secretName, name, isOwn } = source;
   const isOfTenant = tenant !== "" && secrets().length === 0;
   const secret = isOfTenant ? `the secret that the source's function returned for ${tenant}` : secretName(0);

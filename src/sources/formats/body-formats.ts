@@ -103,10 +103,7 @@ export function createBodyDecoder({ body = "json", decode = [], ...data }: BodyD
 
 export type DecodeBody = (request: Pick<SignedRequest, "headers" | "body" | "target">) => Decoded;
 
-function formatOf(
-  body: NonNullable<BodyData["body"]>,
-  { headers }: Pick<SignedRequest, "headers">,
-): BodyFormat {
+function formatOf(body: NonNullable<BodyData["body"]>, { headers }: Pick<SignedRequest, "headers">): BodyFormat {
   if (typeof body === "string" || !("byContentType" in body)) return body;
   const [type = ""] = contentType(headers).split(";", 1);
   const name = type.trim().toLowerCase();
@@ -118,11 +115,7 @@ function contentType(headers: SignedRequest["headers"]): string {
   return headers["content-type"]?.[0] ?? "";
 }
 
-function decodeAs(
-  format: BodyFormat,
-  bytes: Uint8Array,
-  { headers }: Pick<SignedRequest, "headers">,
-): Decoded {
+function decodeAs(format: BodyFormat, bytes: Uint8Array, { headers }: Pick<SignedRequest, "headers">): Decoded {
   if (typeof format === "object" && !("orJson" in format && !isForm(bytes))) {
     const [field, fields] =
       "form" in format
@@ -130,9 +123,7 @@ function decodeAs(
         : [format.multipart, parseMultipart(bytes, contentType(headers))];
     if (isRefused(fields)) return fields;
     const text = Object.hasOwn(fields.value, field) ? fields.value[field] : undefined;
-    return typeof text === "string"
-      ? parseText(text)
-      : malformedBody(`form: expected one field \`${field}\``);
+    return typeof text === "string" ? parseText(text) : malformedBody(`form: expected one field \`${field}\``);
   }
   switch (typeof format === "object" ? "json" : format) {
     case "json":
@@ -146,9 +137,7 @@ function decodeAs(
     case "jws":
       return parseJws(Buffer.from(bytes).toString("latin1")) ?? malformedBody("expected a compact JWS");
     case "text":
-      return isUtf8(bytes)
-        ? { value: { text: Buffer.from(bytes).toString("utf8") } }
-        : refused("body_not_utf8");
+      return isUtf8(bytes) ? { value: { text: Buffer.from(bytes).toString("utf8") } } : refused("body_not_utf8");
     case "none":
       return { value: {} };
   }

@@ -1,12 +1,5 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import {
-  isJsonObject,
-  isRefused,
-  type JsonValue,
-  ownValue,
-  type Refused,
-  refused,
-} from "../../domain/index.ts";
+import { isJsonObject, isRefused, type JsonValue, ownValue, type Refused, refused } from "../../domain/index.ts";
 import type { Decoded } from "./body-formats.ts";
 import { decodeExactly } from "./encoding.ts";
 import { MAX_NESTING, parseJsonBody } from "./parse-body.ts";
@@ -54,10 +47,7 @@ export interface GcmCipher {
 }
 
 /** @returns undefined where the tag is not of this key, nonce and data */
-export function decryptGcm(
-  sealed: Uint8Array,
-  { key, nonce, associatedData }: GcmCipher,
-): Buffer | undefined {
+export function decryptGcm(sealed: Uint8Array, { key, nonce, associatedData }: GcmCipher): Buffer | undefined {
   const end = sealed.length - GCM_TAG_BYTES;
   if (end < 0) return undefined;
   const options = { authTagLength: GCM_TAG_BYTES };

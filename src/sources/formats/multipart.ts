@@ -15,10 +15,7 @@ const PLAIN_ENCODINGS = ["7bit", "8bit", "binary"];
  * the header is not signed. With another boundary a value's text would be fields.
  * @param contentType the request's header, which names the boundary
  */
-export function parseMultipart(
-  body: Uint8Array,
-  contentType: string,
-): { readonly value: JsonObject } | Refused {
+export function parseMultipart(body: Uint8Array, contentType: string): { readonly value: JsonObject } | Refused {
   const isMultipart = contentType.toLowerCase().startsWith(MEDIA_TYPE);
   const match = isMultipart ? BOUNDARY.exec(contentType) : null;
   const boundary = match?.[1] ?? match?.[2];

@@ -64,9 +64,7 @@ export function parseObject(body: Uint8Array): { readonly object: JsonObject } |
   return objectOf(parseJsonBody(body));
 }
 
-function objectOf(
-  parsed: { readonly value: JsonValue } | Refused,
-): { readonly object: JsonObject } | Refused {
+function objectOf(parsed: { readonly value: JsonValue } | Refused): { readonly object: JsonObject } | Refused {
   if (isRefused(parsed)) return parsed;
   return isJsonObject(parsed.value) ? { object: parsed.value } : refused("body_not_object");
 }

@@ -154,9 +154,7 @@ export function serializeInnerList({ items, parameters }: InnerList): string {
 
 function serializeParameters(parameters: Parameters): string {
   return [...parameters]
-    .map(([name, item]) =>
-      item.type === "boolean" && item.value ? `;${name}` : `;${name}=${serializeItem(item)}`,
-    )
+    .map(([name, item]) => (item.type === "boolean" && item.value ? `;${name}` : `;${name}=${serializeItem(item)}`))
     .join("");
 }
 

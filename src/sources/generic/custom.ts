@@ -38,12 +38,9 @@ export function custom(options: CustomSourceOptions): SourceDefinition {
     const credential = reads === undefined ? { areUnknown: true as const } : namesAt(reads);
     return {
       // `verify` gets the path's parameters, and asks for itself.
-      secrets: Object.hasOwn(options, "secret")
-        ? requiredTexts(secret).map((text) => assertSecret(text))
-        : [],
+      secrets: Object.hasOwn(options, "secret") ? requiredTexts(secret).map((text) => assertSecret(text)) : [],
       credential,
-      scheme: ({ origin }) =>
-        createCustomScheme({ verify, origin, headers: reads && namesAt(reads).headers }),
+      scheme: ({ origin }) => createCustomScheme({ verify, origin, headers: reads && namesAt(reads).headers }),
       // The function gets the address, and says whether it fits.
       signsPath: true,
     };

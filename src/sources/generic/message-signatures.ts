@@ -112,8 +112,7 @@ function assertComponents(required: unknown): asserts required is readonly strin
 }
 
 function assertKeys(keys: unknown): asserts keys is readonly MessageSignatureKey[] {
-  if (!Array.isArray(keys) || keys.length === 0)
-    throw wrongOption("keys", undefined, "[{ id, algorithm, key }]");
+  if (!Array.isArray(keys) || keys.length === 0) throw wrongOption("keys", undefined, "[{ id, algorithm, key }]");
   for (const [place, one] of keys.entries()) {
     const { id, algorithm, key } = (one ?? {}) as Partial<MessageSignatureKey>;
     assertText(`keys[${place}].id`, id, "the keyid of the sender's signatures");

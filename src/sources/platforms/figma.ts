@@ -21,8 +21,6 @@ export const figma = bodyTokenPreset({
     attemptFields: ["body.retries"],
     type: "body.event_type",
     eventTime: { at: "body.timestamp", unit: "iso" },
-    handshakes: [
-      { isSigned: true, when: { "body.event_type": "PING" }, reply: { kind: "status", status: 200 } },
-    ],
+    handshakes: [{ isSigned: true, when: { "body.event_type": "PING" }, reply: { kind: "status", status: 200 } }],
   },
 });

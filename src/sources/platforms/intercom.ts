@@ -13,8 +13,7 @@ export const intercom = hmacPreset({
     docs: "https://developers.intercom.com/docs/webhooks/webhook-notifications",
     deadlineSeconds: 5,
     retryHours: 1 / 60,
-    disables:
-      "410 at once; seven days of errors; 1000 errors in a row within 15 minutes pause it for 15 minutes",
+    disables: "410 at once; seven days of errors; 1000 errors in a row within 15 minutes pause it for 15 minutes",
   },
   scheme: {
     algorithm: "sha1",

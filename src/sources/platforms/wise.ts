@@ -75,8 +75,7 @@ function ofSubscriptions(ids: readonly string[], scheme: Scheme): Scheme {
       const result = await scheme.verify(request);
       const isTest = request.headers["x-test-notification"]?.[0] === "true";
       if (!("verified" in result) || isTest || ids.includes(subscriptionIn(request))) return result;
-      const detail =
-        "`subscription_id`: none of `subscriptionId`; Wise signs for all its customers with one key";
+      const detail = "`subscription_id`: none of `subscriptionId`; Wise signs for all its customers with one key";
       return refuse("signature_mismatch", detail);
     },
   };

@@ -13,8 +13,7 @@ export const woocommerce = hmacPreset({
     docs: "https://developer.woocommerce.com/docs/webhooks/",
     identity: {
       why: "a failed delivery is not sent again; a trashed product has equal bytes each time, and two deliveries within a second share their id",
-      source:
-        "https://github.com/woocommerce/woocommerce/blob/trunk/plugins/woocommerce/includes/class-wc-webhook.php",
+      source: "https://github.com/woocommerce/woocommerce/blob/trunk/plugins/woocommerce/includes/class-wc-webhook.php",
     },
     deadlineSeconds: 60,
     retryHours: 0,

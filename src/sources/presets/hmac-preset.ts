@@ -58,20 +58,14 @@ interface HmacOptions extends SourceSettings {
  * A preset whose platform signs with a shared secret.
  * @returns a function of the secret and the source's settings @throws OptionError that names the option that is wrong
  */
-export function hmacPreset<Options extends HmacOptions = PresetOptions>(
-  data: HmacPreset<Options>,
-): Preset<Options> {
+export function hmacPreset<Options extends HmacOptions = PresetOptions>(data: HmacPreset<Options>): Preset<Options> {
   const { preset, facts, sample } = data;
   return presetOf<Options>({
     ...{ preset, facts, signs: data.scheme },
     contract: signedContract(data.contract, data.scheme),
     options: { secret: "required", ...(data.reconcile && { reconcile: "optional" }), ...data.options },
     make(options) {
-      const {
-        scheme = data.scheme,
-        contract = data.contract,
-        otherSecrets = [],
-      } = data.made?.(options) ?? {};
+      const { scheme = data.scheme, contract = data.contract, otherSecrets = [] } = data.made?.(options) ?? {};
       const { apiKey } = options.reconcile ?? {};
       const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
       const parts = hmacParts(scheme, contract, {
@@ -103,11 +97,7 @@ export function hmacParts(scheme: HmacData, contract: ContractData, use: HmacUse
     createHmacScheme(scheme, { secrets, clock, origin });
   const isProof = provesSecret(contract);
   if (isProof)
-    refuseFunction(
-      options.secret,
-      "secret",
-      `, since ${title} asks in a handshake for a proof of one fixed secret`,
-    );
+    refuseFunction(options.secret, "secret", `, since ${title} asks in a handshake for a proof of one fixed secret`);
   const kind = { settings: options, signsPath: coversPath(scheme.signed), title };
   const parts = learnsSecret(contract)
     ? learntParts(options.secret, kind, { make, compile: (all) => keysOf(all, scheme.key) })
@@ -123,8 +113,7 @@ export function hmacParts(scheme: HmacData, contract: ContractData, use: HmacUse
     hmac: scheme,
     credential: { headers: [scheme.signature.header].flat() },
     ...(current !== undefined && {
-      sign: (request: Omit<HmacRequest, "secret">) =>
-        signHmacRequest(scheme, { ...request, secret: current }),
+      sign: (request: Omit<HmacRequest, "secret">) => signHmacRequest(scheme, { ...request, secret: current }),
     }),
   };
 }

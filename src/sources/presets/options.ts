@@ -17,8 +17,7 @@ export function assertKnown(options: unknown, names: readonly string[]): void {
 
 /** @throws OptionError where it is missing or empty */
 export function assertText(option: string, value: unknown, example: string): asserts value is string {
-  if (typeof value !== "string" || value === "")
-    throw wrongOption(option, value, `a text such as ${example}`);
+  if (typeof value !== "string" || value === "") throw wrongOption(option, value, `a text such as ${example}`);
 }
 
 /** @throws OptionError for what is no text, an empty one, or one with white space around it */

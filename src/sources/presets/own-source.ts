@@ -46,8 +46,7 @@ export function ownSource<Options extends OwnContract & SourceSettings>(
   options: Options,
   make: (
     contract: ContractData,
-  ) => Omit<SourceParts, "preset" | "facts" | "settings" | "contract"> &
-    Partial<Pick<SourceParts, "contract">>,
+  ) => Omit<SourceParts, "preset" | "facts" | "settings" | "contract"> & Partial<Pick<SourceParts, "contract">>,
 ): SourceDefinition {
   return naming({ preset }, () => {
     assertKnown(options, [...schemeOptions, ...Object.keys(CONTRACT), ...SETTING_NAMES]);

@@ -2,10 +2,7 @@ import type { SignedRequest } from "../request.ts";
 import type { SourceDefinition } from "../source-definition.ts";
 
 /** The request as its platform has sent it, before a proxy mapped its path. */
-export function asSentTo<Request extends Pick<SignedRequest, "target">>(
-  url: string,
-  request: Request,
-): Request {
+export function asSentTo<Request extends Pick<SignedRequest, "target">>(url: string, request: Request): Request {
   const { target } = request;
   const query = target.indexOf("?");
   return { ...request, target: new URL(url).pathname + (query === -1 ? "" : target.slice(query)) };
@@ -37,8 +34,7 @@ export function atRegisteredUrl(definition: SourceDefinition): SourceDefinition 
       };
     },
     ...(sign !== undefined && {
-      sign: ({ target = "", ...request }) =>
-        sign({ ...asSentTo(url, { ...request, target }), origin: origin() }),
+      sign: ({ target = "", ...request }) => sign({ ...asSentTo(url, { ...request, target }), origin: origin() }),
     }),
   };
 }

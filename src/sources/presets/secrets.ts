@@ -61,11 +61,7 @@ export interface SecretParts {
 }
 
 /** A source's fixed secrets, or its tenants'. @throws OptionError where none is set, or no path has tenants */
-export function secretParts(
-  given: SecretOption | TenantSecrets,
-  use: SecretUse,
-  make: MakeScheme,
-): SecretParts {
+export function secretParts(given: SecretOption | TenantSecrets, use: SecretUse, make: MakeScheme): SecretParts {
   if (typeof given === "function") return tenantParts(given, use, make);
   const { option = "secret", signsPath = false } = use;
   const secrets = requiredTexts(given, option);
@@ -154,8 +150,7 @@ export function assertNoFault(
 ): void {
   for (const [index, secret] of secrets.entries()) {
     const fault = faultOf(secret);
-    if (fault !== undefined)
-      throw new OptionError({ option, place: { index, of: secrets.length }, ...fault });
+    if (fault !== undefined) throw new OptionError({ option, place: { index, of: secrets.length }, ...fault });
   }
 }
 

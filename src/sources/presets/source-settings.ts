@@ -1,10 +1,4 @@
-import {
-  durationMs,
-  hasParameters,
-  isTypePattern,
-  retryFault,
-  TYPE_PATTERN_EXPECTED,
-} from "../../domain/index.ts";
+import { durationMs, hasParameters, isTypePattern, retryFault, TYPE_PATTERN_EXPECTED } from "../../domain/index.ts";
 import { identityFault } from "../contract/identity.ts";
 import { OptionError, optionError } from "../option-error.ts";
 import type { SourceSettings } from "../source-definition.ts";
@@ -21,9 +15,7 @@ const SETTING_FAULTS: {
     const { protocol = "", search, hash, username } = URL.parse(String(url)) ?? {};
     if (!/^https?:$/.test(protocol) || search || hash || username)
       return `got ${JSON.stringify(url)}, expected an address such as "https://example.com/hooks/twilio", without a query`;
-    return hasParameters(path)
-      ? "got it with a path that has parameters: each tenant has another address"
-      : undefined;
+    return hasParameters(path) ? "got it with a path that has parameters: each tenant has another address" : undefined;
   },
   unhandled: (unhandled) => eitherFault(unhandled, "ignore", "refuse"),
   invalid: (invalid) => eitherFault(invalid, "accept", "refuse"),
@@ -35,9 +27,7 @@ const SETTING_FAULTS: {
     return `got ${JSON.stringify(answer)}, expected "inline", "after" or { within: "2s" }`;
   },
   only: (only) =>
-    Array.isArray(only) && only.length === 0
-      ? "got an empty list, which would ignore every event"
-      : typesFault(only),
+    Array.isArray(only) && only.length === 0 ? "got an empty list, which would ignore every event" : typesFault(only),
   ignore: typesFault,
   filter: (filter) =>
     typeof filter === "function" ? undefined : "expected a function of an event that returns true or false",

@@ -20,12 +20,8 @@ export interface StandardPreset {
  * stays over retries; the timestamp is of the attempt. `v1a` (Ed25519) is not read. Source: standard-webhooks
  * spec/standard-webhooks.md, libraries/javascript; svix `src/webhook.ts`.
  */
-export function standardScheme(
-  headers?: StandardPreset["headers"],
-  key: HmacData["key"] = "whsec",
-): HmacData {
-  const named = (part: string) =>
-    headers === "svix" ? [`svix-${part}`, `webhook-${part}`] : [`webhook-${part}`];
+export function standardScheme(headers?: StandardPreset["headers"], key: HmacData["key"] = "whsec"): HmacData {
+  const named = (part: string) => (headers === "svix" ? [`svix-${part}`, `webhook-${part}`] : [`webhook-${part}`]);
   return {
     key,
     signature: {

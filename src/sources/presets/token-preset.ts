@@ -16,8 +16,7 @@ import { SETTING_NAMES } from "./source-settings.ts";
 type UnsignedPreset = Pick<SecretPreset<PresetOptions>, "preset" | "facts" | "contract" | "sample">;
 
 /** How a platform shows that text. */
-interface Credential<Options>
-  extends Pick<SecretPreset<Options>, "scheme" | "headers" | "options" | "credential"> {
+interface Credential<Options> extends Pick<SecretPreset<Options>, "scheme" | "headers" | "options" | "credential"> {
   /** For `describe`, such as ``a fixed token in `X-Token` ``. */
   readonly shown: string;
 }

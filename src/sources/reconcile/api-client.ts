@@ -32,10 +32,7 @@ export interface ApiResponse {
   readonly link: string;
 }
 
-export type CallApi = (
-  request: ApiRequest,
-  context: Pick<ListContext, "signal" | "pause">,
-) => Promise<ApiResponse>;
+export type CallApi = (request: ApiRequest, context: Pick<ListContext, "signal" | "pause">) => Promise<ApiResponse>;
 
 const TIME_LIMIT_MS = 30_000;
 /** A hundred events, or the largest payload that GitHub sends, as its API writes it. */

@@ -7,10 +7,7 @@ interface RawNumber {
 
 /** ECMAScript, "JSON.parse source text access"; Node has it from version 21 on, TypeScript's library not yet. */
 const sourceTexts = JSON as unknown as {
-  parse(
-    text: string,
-    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
-  ): unknown;
+  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): RawNumber;
   isRawJSON(value: unknown): value is RawNumber;
 };
@@ -18,9 +15,7 @@ const sourceTexts = JSON as unknown as {
 /** JSON whose numbers keep their digits when they are written again. @throws SyntaxError */
 export function parseExact(text: string): unknown {
   return sourceTexts.parse(text, (_key, value, { source }) =>
-    typeof value === "number" && source !== undefined && String(value) !== source
-      ? sourceTexts.rawJSON(source)
-      : value,
+    typeof value === "number" && source !== undefined && String(value) !== source ? sourceTexts.rawJSON(source) : value,
   );
 }
 

@@ -10,10 +10,7 @@ export function eventsOf(json: unknown, name?: string): readonly unknown[] {
 }
 
 /** The cursor of an API that continues after a page's last id. @throws ApiError for a page without one */
-export function cursorAfter(
-  events: readonly { readonly id: string }[],
-  hasMore: boolean,
-): string | undefined {
+export function cursorAfter(events: readonly { readonly id: string }[], hasMore: boolean): string | undefined {
   if (!hasMore) return undefined;
   const id = events.at(-1)?.id;
   if (id) return id;

@@ -55,9 +55,7 @@ export function bodyHmacScheme(data: BodyHmac): (secrets: readonly string[]) => 
           const right = createHmac("sha256", key).update(claimed.signed).digest();
           return claimed.digests.filter((digest) => timingSafeEqual(digest, right)).length > 0;
         });
-        return index === -1
-          ? refuse("signature_mismatch", detail)
-          : { verified: [{ method: "hmac", index }] };
+        return index === -1 ? refuse("signature_mismatch", detail) : { verified: [{ method: "hmac", index }] };
       },
     };
   };
@@ -85,8 +83,7 @@ function readClaims(body: JsonValue, data: BodyHmac) {
   const signed = signedText(holder, data);
   if (typeof signed !== "string") return signed;
   const digests = claimed.filter((digest) => typeof digest === "string" && DIGEST.test(digest));
-  if (!digests.includes(own))
-    return malformed(`\`${at}.${signatures[0]}\`: expected 64 lowercase hexadecimal digits`);
+  if (!digests.includes(own)) return malformed(`\`${at}.${signatures[0]}\`: expected 64 lowercase hexadecimal digits`);
   return { signed, digests: digests.map((digest) => Buffer.from(String(digest), "hex")) };
 }
 
@@ -95,8 +92,7 @@ function signedText(holder: JsonObject, { at, signed }: BodyHmac): string | Refu
   const texts: string[] = [];
   for (const { name, shape, expected } of signed) {
     const text = ownValue(holder, name);
-    if (typeof text !== "string" || !shape.test(text))
-      return malformed(`\`${at}.${name}\`: expected ${expected}`);
+    if (typeof text !== "string" || !shape.test(text)) return malformed(`\`${at}.${name}\`: expected ${expected}`);
     texts.push(text);
   }
   return texts.join("");

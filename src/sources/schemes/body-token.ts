@@ -33,8 +33,7 @@ export function createBodyTokenScheme({ tokens, read, name }: BodyTokenOptions):
       for (const token of claimed) {
         if (typeof token !== "string" || token === "") return missing;
         const index = indexOf(token);
-        if (index === -1)
-          return refused("token_mismatch", { detail: `\`${name}\`: is not the configured one` });
+        if (index === -1) return refused("token_mismatch", { detail: `\`${name}\`: is not the configured one` });
         oldest = Math.max(oldest, index);
       }
       return { verified: [{ method: "token", index: oldest }] };

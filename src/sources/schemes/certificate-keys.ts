@@ -52,8 +52,7 @@ export function certificateKeys(options: CertificateOptions): CertificateKeys {
       if (certificates === undefined || leaf === undefined) return "there is no certificate at its address";
       const fault = faultOf(leaf, url);
       if (fault !== undefined) return `its certificate ${fault}`;
-      const result =
-        trust === undefined ? { key: leaf.publicKey } : verifyChain(certificates, trust, clock.now());
+      const result = trust === undefined ? { key: leaf.publicKey } : verifyChain(certificates, trust, clock.now());
       return typeof result === "string" ? `its chain: ${result}` : result.key;
     },
   };

@@ -109,8 +109,7 @@ function createFields(data: HmacData): ReadValue {
   const label = wanted === "" ? "its signatures" : `\`${wanted}\``;
   return (value, name) => {
     const malformedHeader = (detail: string) => malformed(`\`${name}\`: ${detail}`);
-    if (value.length > MAX_HEADER_LENGTH)
-      return malformedHeader(`longer than ${MAX_HEADER_LENGTH} characters`);
+    if (value.length > MAX_HEADER_LENGTH) return malformedHeader(`longer than ${MAX_HEADER_LENGTH} characters`);
     const digests: Buffer[] = [];
     let timestamp: string | undefined;
     for (const field of value.split(separator)) {

@@ -59,8 +59,7 @@ function resultOf(result: boolean | number): VerificationResult {
   if (result === false || result === -1)
     return refuse("signature_mismatch", "the source's own verify says that it is not authentic");
   const index = result === true ? 0 : result;
-  if (Number.isInteger(index) && index >= 0 && index < MAX_SECRETS)
-    return { verified: [{ method: "custom", index }] };
+  if (Number.isInteger(index) && index >= 0 && index < MAX_SECRETS) return { verified: [{ method: "custom", index }] };
   const got = result === null ? "null" : typeof result;
   throw new TypeError(`verify: got ${got}, expected true, false or the index of a secret`);
 }

@@ -152,9 +152,7 @@ export class FetchedValue<T> {
 /** Forged signatures name unknown keys at will: their bodies must not take the room of those whose key is known. */
 function assertMayWait(body: HeldBody | undefined, name: string): void {
   if (body?.mayWait() !== false) return;
-  throw new KeysUnavailable(
-    `the bodies that wait for the keys of ${name} hold half of MAX_UNVERIFIED_BYTES already`,
-  );
+  throw new KeysUnavailable(`the bodies that wait for the keys of ${name} hold half of MAX_UNVERIFIED_BYTES already`);
 }
 
 /** Bounds of keys by id; the defaults are of platforms, which have few keys. */

@@ -1,11 +1,6 @@
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { Clock, Refused } from "../../domain/index.ts";
-import {
-  type BareItem,
-  type InnerList,
-  parseDictionary,
-  serializeInnerList,
-} from "../formats/structured-fields.ts";
+import { type BareItem, type InnerList, parseDictionary, serializeInnerList } from "../formats/structured-fields.ts";
 import { optionError } from "../option-error.ts";
 import type { SignedRequest } from "../request.ts";
 import { isSignedBy, namedPublicKey, type SignatureAlgorithm } from "./public-keys.ts";
@@ -135,8 +130,7 @@ function readClaims({ headers }: SignedRequest, tag: string | undefined): Claim[
     if (tag === undefined || textOf(list.parameters.get("tag")) === tag)
       claims.push({ label, input: list, signature: bytes.value });
   }
-  if (claims.length > MAX_SIGNATURES)
-    return malformed(`\`Signature-Input\`: more than ${MAX_SIGNATURES} signatures`);
+  if (claims.length > MAX_SIGNATURES) return malformed(`\`Signature-Input\`: more than ${MAX_SIGNATURES} signatures`);
   return claims.length > 0 ? claims : missing();
 }
 
@@ -165,8 +159,7 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
   if (verifier === undefined)
     return refuse("signature_mismatch", `\`${label}\`: made by no configured key of its keyid and alg`);
   const fault =
-    timeFault(label, input, options) ??
-    (covered.includes("content-digest") ? digestFault(request) : undefined);
+    timeFault(label, input, options) ?? (covered.includes("content-digest") ? digestFault(request) : undefined);
   if (fault !== undefined) return fault;
   // A callback may have several signatures, of which a copy keeps any.
   const lines = base.split("\n").filter((_, place) => options.required.includes(covered[place] ?? ""));
@@ -186,8 +179,7 @@ export function isComponent(name: string): boolean {
 function coveredComponents({ items }: InnerList): string[] | Refused {
   const names: string[] = [];
   for (const { item, parameters } of items) {
-    if (item.type !== "string" || !COMPONENT.test(item.value))
-      return malformed("a component is no name in lower case");
+    if (item.type !== "string" || !COMPONENT.test(item.value)) return malformed("a component is no name in lower case");
     if (parameters.size > 0) return malformed(`"${item.value}": no parameter of a component is understood`);
     if (names.includes(item.value)) return malformed(`"${item.value}": stands twice among the components`);
     names.push(item.value);

@@ -32,8 +32,7 @@ async function fetchSets(url: string): Promise<LocalSet[]> {
   const text = await requestKeys(url, { headers: { accept: "application/jwk-set+json, application/json" } });
   const set = parseJson(text ?? "");
   const keys = isJsonObject(set) ? set.keys : undefined;
-  if (!Array.isArray(keys) || !keys.every(isJsonObject))
-    throw new Error(`${new URL(url).origin}: no JWK Set`);
+  if (!Array.isArray(keys) || !keys.every(isJsonObject)) throw new Error(`${new URL(url).origin}: no JWK Set`);
   return keys.map((jwk) => createLocalJWKSet({ keys: [jwk as unknown as JWK] }));
 }
 
@@ -58,10 +57,7 @@ async function matchingKeys(keys: readonly LocalSet[], header: JwsHeader): Promi
  * under its `kid`, so another look cannot help a signature that it did not make.
  * @param fetch the JWK of a `kid`; undefined where the platform says that there is none
  */
-export function keysById(
-  fetch: (kid: string) => Promise<object | undefined>,
-  options: FetchedOptions,
-): JwtKeys {
+export function keysById(fetch: (kid: string) => Promise<object | undefined>, options: FetchedOptions): JwtKeys {
   const sets = new FetchedKeys<LocalSet>(async (kid) => {
     const jwk = await fetch(kid);
     const { createLocalJWKSet } = await import("jose");

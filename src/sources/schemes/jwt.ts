@@ -119,9 +119,7 @@ async function tryKeys(
     }
     try {
       const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
-      const endless = (["exp", "nbf", "iat"] as const).find(
-        (name) => Math.abs(payload[name] ?? 0) > MAX_SECONDS,
-      );
+      const endless = (["exp", "nbf", "iat"] as const).find((name) => Math.abs(payload[name] ?? 0) > MAX_SECONDS);
       if (endless !== undefined)
         return refused("jwt_claims", {
           detail: `"${endless}" is no time: more than ${MAX_SECONDS} s from 1970`,
@@ -150,11 +148,7 @@ function verifyOptions(options: JwtOptions): JWTVerifyOptions {
 }
 
 /** Of what `jose` throws: a refusal is the token's fault, whatever key there is; the others are of one key. */
-function classifyJoseError(
-  error: unknown,
-  known: typeof errors,
-  clock: Clock,
-): Refused | "other_key" | "key_fault" {
+function classifyJoseError(error: unknown, known: typeof errors, clock: Clock): Refused | "other_key" | "key_fault" {
   if (error instanceof known.JWSSignatureVerificationFailed) return "other_key";
   // A payload that is no claims set is found only after its signature was.
   if (error instanceof known.JWTInvalid) return refused("jwt_claims", { detail: error.message });
@@ -187,11 +181,7 @@ interface BodyHash {
 const SHA256_BYTES = 32;
 
 /** A token by itself says nothing of the body; the claim binds the two together. */
-function bodyFault(
-  payload: JWTPayload,
-  { claim, encoding }: BodyHash,
-  body: Uint8Array,
-): Refused | undefined {
+function bodyFault(payload: JWTPayload, { claim, encoding }: BodyHash, body: Uint8Array): Refused | undefined {
   const value = payload[claim];
   const claimed = typeof value === "string" ? decodeExactly(value, encoding) : undefined;
   if (claimed?.length !== SHA256_BYTES) {

@@ -18,9 +18,7 @@ const MAX_URL_LENGTH = 512;
 export function isPinned(url: string, { host, path }: AddressPin): boolean {
   const parsed = url.length > MAX_URL_LENGTH ? null : URL.parse(url);
   if (parsed === null || parsed.href !== url || parsed.protocol !== "https:") return false;
-  return (
-    host.test(parsed.host) && path.test(parsed.pathname) && `https://${parsed.host}${parsed.pathname}` === url
-  );
+  return host.test(parsed.host) && path.test(parsed.pathname) && `https://${parsed.host}${parsed.pathname}` === url;
 }
 
 export interface KeyRequest {
@@ -36,13 +34,9 @@ export interface KeyRequest {
  * @returns undefined where there is no such key
  * @throws Error for every status but 200 and those of absence, and where nothing responds
  */
-export async function requestKeys(
-  url: string,
-  { absent = [], ...init }: KeyRequest = {},
-): Promise<string | undefined> {
+export async function requestKeys(url: string, { absent = [], ...init }: KeyRequest = {}): Promise<string | undefined> {
   const response = await boundedFetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
-  const isAbsent =
-    typeof absent === "function" ? await absent(response.clone()) : absent.includes(response.status);
+  const isAbsent = typeof absent === "function" ? await absent(response.clone()) : absent.includes(response.status);
   if (isAbsent) return undefined;
   if (response.status !== 200) throw new Error(`${new URL(url).origin} answers ${response.status}`);
   return response.text();

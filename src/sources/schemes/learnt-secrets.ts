@@ -52,8 +52,7 @@ export function learningScheme(
     ...(first.isCostly !== undefined && { isCostly: first.isCostly }),
     verify(request) {
       const result = current().verify(request);
-      if (result instanceof Promise || !("code" in result) || result.code !== "signature_mismatch")
-        return result;
+      if (result instanceof Promise || !("code" in result) || result.code !== "signature_mismatch") return result;
       const before = learntBefore;
       const judgeAgain = (): ReturnType<Scheme["verify"]> => {
         const learnt = lookup?.learntSecrets();

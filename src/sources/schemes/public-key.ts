@@ -105,8 +105,7 @@ export function createPublicKeyScheme(
 export function compilePublicKeyData(data: PublicKeyData, origin: PublicKeyOptions["origin"]) {
   const content = compileContent(data.signed, { origin });
   const time = compileTimestamp(data);
-  if (content.hasTimestamp && time === undefined)
-    throw optionError("signed", "{timestamp}", "`timestamp` beside it");
+  if (content.hasTimestamp && time === undefined) throw optionError("signed", "{timestamp}", "`timestamp` beside it");
   if (content.holdsKey) throw optionError("signed", "{secret}, which a signature with a private key has not");
   return { content, time };
 }
@@ -124,8 +123,7 @@ function readKeys(
   if (keys.length === 0) throw optionError(option, "none", "at least one");
   return keys.map((one, index) => {
     const { id, key } = typeof one === "string" ? { id: undefined, key: one } : one;
-    const at =
-      id === undefined ? { option, place: { index, of: keys.length } } : { option: `${option}.${id}` };
+    const at = id === undefined ? { option, place: { index, of: keys.length } } : { option: `${option}.${id}` };
     if ((id ?? "") === "" && keyId !== undefined)
       throw new OptionError({ ...at, got: "no id", expected: `the one that ${keyId} names` });
     return { id, key: namedPublicKey(at, key, algorithm, encoding) };

@@ -58,11 +58,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
  * SubjectPublicKeyInfo, or the 32 bytes of an Ed25519 key.
  * @throws Error that says what was found and expected; it never shows the text
  */
-export function importPublicKey(
-  text: string,
-  algorithm: SignatureAlgorithm,
-  encoding: "hex" | "base64",
-): KeyObject {
+export function importPublicKey(text: string, algorithm: SignatureAlgorithm, encoding: "hex" | "base64"): KeyObject {
   const kind = keyKind(algorithm);
   if (PRIVATE_PEM.test(text)) throw new Error("is a private key; expected the public one alone");
   const key = PEM.test(text) ? readPem(text) : readBytes(text.trim(), kind, encoding);
@@ -136,9 +132,7 @@ export function isSignedBy(
   const bytes = others.length === 0 ? first : Buffer.concat(content);
   const { RSA_PKCS1_PSS_PADDING: pss, RSA_PKCS1_PADDING: pkcs1, RSA_PSS_SALTLEN_DIGEST } = constants;
   const scheme = {
-    rsa: algorithm.startsWith("rsa-pss")
-      ? { padding: pss, saltLength: RSA_PSS_SALTLEN_DIGEST }
-      : { padding: pkcs1 },
+    rsa: algorithm.startsWith("rsa-pss") ? { padding: pss, saltLength: RSA_PSS_SALTLEN_DIGEST } : { padding: pkcs1 },
     p256: { dsaEncoding: format === "der" ? ("der" as const) : ("ieee-p1363" as const) },
     ed25519: {},
   }[keyKind(algorithm)];

@@ -41,10 +41,7 @@ export interface Scheme {
   verify(request: SignedRequest): VerificationResult | Promise<VerificationResult>;
 }
 
-export function missingCredential(
-  code: "signature_missing" | "token_missing",
-  detail?: string,
-): MissingCredential {
+export function missingCredential(code: "signature_missing" | "token_missing", detail?: string): MissingCredential {
   return { ...refused(code, detail === undefined ? {} : { detail }), isCredentialMissing: true };
 }
 
@@ -105,10 +102,7 @@ export function anyOf(schemes: readonly Scheme[]): Scheme {
   });
 }
 
-function combined(
-  schemes: readonly Scheme[],
-  verify: (request: SignedRequest) => Promise<VerificationResult>,
-): Scheme {
+function combined(schemes: readonly Scheme[], verify: (request: SignedRequest) => Promise<VerificationResult>): Scheme {
   const [only] = schemes;
   if (only === undefined) throw new TypeError("at least one scheme must authenticate a source");
   if (schemes.length === 1) return only;

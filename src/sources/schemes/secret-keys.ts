@@ -13,10 +13,7 @@ export function keysOf(secrets: readonly (string | Uint8Array)[], format?: KeyFo
 }
 
 /** The keys of secrets, each of which may be several. @throws TypeError, without the secret's text */
-export function indexedKeysOf(
-  secrets: readonly (string | Uint8Array)[],
-  format: KeyFormat = "text",
-): SecretKey[] {
+export function indexedKeysOf(secrets: readonly (string | Uint8Array)[], format: KeyFormat = "text"): SecretKey[] {
   if (secrets.length === 0) throw optionError("secret", "none", "at least one");
   return secrets.flatMap((secret, index) => {
     const place = { option: "secret", place: { index, of: secrets.length } };
@@ -35,8 +32,7 @@ export function assertSecret(
   secret: string,
   at: Pick<OptionError, "option"> & Partial<Pick<OptionError, "place">> = { option: "secret" },
 ): string {
-  if (secret === "")
-    throw new OptionError({ ...at, got: "an empty text", expected: "what the platform shows" });
+  if (secret === "") throw new OptionError({ ...at, got: "an empty text", expected: "what the platform shows" });
   if (secret.trim() !== secret)
     throw new OptionError({ ...at, got: "a text with white space or a newline around it; remove it" });
   return secret;

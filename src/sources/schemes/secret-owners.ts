@@ -70,12 +70,9 @@ export class SecretOwners {
   }
 
   #unavailable(cause: unknown): KeysUnavailable {
-    return new KeysUnavailable(
-      `the tenant of a secret of ${this.#name} cannot be looked up: ${String(cause)}`,
-      {
-        cause,
-      },
-    );
+    return new KeysUnavailable(`the tenant of a secret of ${this.#name} cannot be looked up: ${String(cause)}`, {
+      cause,
+    });
   }
 }
 

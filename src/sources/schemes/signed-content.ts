@@ -44,8 +44,7 @@ export function compileContent(template: string, options: ContentOptions): Signe
   );
   const hasTimestamp = template.includes("{timestamp}");
   const holdsKey = template.includes("{secret}");
-  if (parts.length === 1 && parts[0] === "body")
-    return { hasTimestamp, holdsKey, text: (_request, body) => body };
+  if (parts.length === 1 && parts[0] === "body") return { hasTimestamp, holdsKey, text: (_request, body) => body };
   const varying = split.filter((name, place) => place % 2 === 1 && name !== "body" && name !== "secret");
   const lasting = varying.filter((name) => !TIME.test(name)).map((name) => placeholder(name, options));
   const all = varying.map((name) => placeholder(name, options));
@@ -98,8 +97,7 @@ function constant(text: string): Part {
 }
 
 function placeholder(name: string, options: ContentOptions): Part {
-  const platformPart =
-    options.parts !== undefined && Object.hasOwn(options.parts, name) && options.parts[name];
+  const platformPart = options.parts !== undefined && Object.hasOwn(options.parts, name) && options.parts[name];
   if (platformPart) return ownPart(platformPart, name);
   const [kind = "", rest] = divided(name, ".");
   if (rest !== undefined && rest !== "") {
@@ -112,8 +110,7 @@ function placeholder(name: string, options: ContentOptions): Part {
   if (name === "target") return targetPart((target) => target);
   if (name === "path") return targetPart((target) => divided(target, "?")[0]);
   if (name === "url") return urlPart(options, (target) => target);
-  if (name === "decodedUrl")
-    return urlPart(options, (target) => target.replace(RESERVED, decodeURIComponent));
+  if (name === "decodedUrl") return urlPart(options, (target) => target.replace(RESERVED, decodeURIComponent));
   throw optionError("signed", `{${name}}`, KNOWN);
 }
 
@@ -157,8 +154,7 @@ function headerPart(names: string): Part {
 }
 
 function ownPart(read: SignedPart, name: string): Part {
-  return (request) =>
-    read(request) ?? malformed(`\`${name}\`: missing or malformed, and the signature covers it`);
+  return (request) => read(request) ?? malformed(`\`${name}\`: missing or malformed, and the signature covers it`);
 }
 
 function targetPart(read: (target: string) => string): Part {
@@ -167,8 +163,7 @@ function targetPart(read: (target: string) => string): Part {
 }
 
 function urlPart({ origin }: ContentOptions, read: (target: string) => string): Part {
-  if (origin === undefined)
-    throw optionError("signed", "{url}", "the origin that the platform has registered");
+  if (origin === undefined) throw optionError("signed", "{url}", "the origin that the platform has registered");
   return targetPart((target) => bytesOf(origin()) + read(target));
 }
 

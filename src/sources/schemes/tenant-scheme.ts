@@ -15,9 +15,7 @@ export interface TenantContext {
 type Given<Secret> = Secret | readonly Secret[] | undefined;
 
 /** The secrets or keys of one tenant, the current one first; none for a tenant that there is not. */
-export type TenantSecrets<Secret = string> = (
-  context: TenantContext,
-) => Given<Secret> | Promise<Given<Secret>>;
+export type TenantSecrets<Secret = string> = (context: TenantContext) => Given<Secret> | Promise<Given<Secret>>;
 
 /** How a scheme refuses what none of its secrets has made. An unknown tenant is refused in the same words. */
 export type SecretMismatch = "signature_mismatch" | "token_mismatch" | "jwt_signature";
@@ -166,8 +164,7 @@ async function secretsOfTenant<Secret>(
     // An operator's mistake, which the platform outlives: with 401 it would give the events up.
     if (weakSecrets === "refuse") throw new Error(`the secret of ${tenant}: ${weak.message}`);
   }
-  if (usable.length === secrets.length)
-    return { secrets: secrets as Secret[], fingerprints: usable.map(fingerprint) };
+  if (usable.length === secrets.length) return { secrets: secrets as Secret[], fingerprints: usable.map(fingerprint) };
   warn?.({ source: name, tenant: tenantIn({ params }) }, NO_SECRET);
   return { secrets: [], fingerprints: [] };
 }

@@ -19,16 +19,13 @@ export interface TimestampCheck {
 }
 
 /** @returns undefined where the platform sends no timestamp */
-export function compileTimestamp(
-  data: Pick<HmacData, "signature" | "timestamp">,
-): TimestampCheck | undefined {
+export function compileTimestamp(data: Pick<HmacData, "signature" | "timestamp">): TimestampCheck | undefined {
   const { timestamp: rule, signature } = data;
   if (rule === undefined) return undefined;
   const { unit, toleranceSeconds, direction = "both" } = rule;
   const field = signature.fields?.timestamp;
   const headers = rule.header === undefined ? [] : [rule.header].flat();
-  const name =
-    field === undefined ? quoted(headers, " or ") : `${quoted([signature.header].flat())}: \`${field}\``;
+  const name = field === undefined ? quoted(headers, " or ") : `${quoted([signature.header].flat())}: \`${field}\``;
   if (name === "") throw optionError("timestamp.header", "none, and no field holds the timestamp");
   const parse = createParser(name, unit);
   const read: TimestampCheck["read"] =

@@ -78,8 +78,7 @@ export function isPlaceholder(text: string): boolean {
 }
 
 function isRepetition(text: string): boolean {
-  for (let period = 2; period <= text.length / 2; period += 1)
-    if (text.startsWith(text.slice(period))) return true;
+  for (let period = 2; period <= text.length / 2; period += 1) if (text.startsWith(text.slice(period))) return true;
   return false;
 }
 

@@ -28,11 +28,7 @@ const WEAK = /sha1|md5|md2/i;
  * checked too.
  * @returns the first one's key, or what is wrong in words for an operator
  */
-export function verifyChain(
-  sent: readonly X509Certificate[],
-  trust: ChainTrust,
-  now: Date,
-): TrustedLeaf | string {
+export function verifyChain(sent: readonly X509Certificate[], trust: ChainTrust, now: Date): TrustedLeaf | string {
   const [leaf] = sent;
   if (leaf === undefined) return "no certificate";
   if (sent.length > MAX_CERTIFICATES) return `more than ${MAX_CERTIFICATES} certificates`;
@@ -43,8 +39,7 @@ export function verifyChain(
     if (fault !== undefined) return `certificate ${place + 1} ${fault}`;
     const root = rootOf(certificate, trust, now);
     // The rest of the list was not followed, so it proves nothing.
-    if (root !== undefined)
-      return extensionFault(path.slice(0, place + 1), trust) ?? { key: leaf.publicKey, root };
+    if (root !== undefined) return extensionFault(path.slice(0, place + 1), trust) ?? { key: leaf.publicKey, root };
     if (path.length === place + 1) {
       const issuer = trust.intermediates?.find((one) => hasIssued(one, certificate));
       if (issuer !== undefined && path.length < MAX_CERTIFICATES) path.push(issuer);

@@ -30,8 +30,7 @@ export class Sessions extends Area {
 
   /** Undefined where there is none, or it has expired. */
   async find(idSha256: string, now: Date): Promise<StoredSession | undefined> {
-    const [row] = await this
-      .read<StoredSession>`SELECT actor, role, credential_fingerprint, started_at, expires_at
+    const [row] = await this.read<StoredSession>`SELECT actor, role, credential_fingerprint, started_at, expires_at
       FROM oncehook_sessions WHERE id_sha256 = ${idSha256} AND expires_at > ${now}`;
     return row && { ...row, startedAt: new Date(row.startedAt), expiresAt: new Date(row.expiresAt) };
   }

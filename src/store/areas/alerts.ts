@@ -160,8 +160,7 @@ export class Alerts extends Area {
   }
 
   async list(): Promise<StoredAlert[]> {
-    const rows = await this
-      .read<StoredAlert>`SELECT kind, source, subject, is_open, number, since, notified_count,
+    const rows = await this.read<StoredAlert>`SELECT kind, source, subject, is_open, number, since, notified_count,
       notified_at FROM oncehook_alerts`;
     return rows.map(({ isOpen, since, notifiedAt, ...row }) => {
       return { ...row, isOpen: Boolean(isOpen), since: new Date(since), notifiedAt: new Date(notifiedAt) };

@@ -29,8 +29,7 @@ export class Attempts extends Area {
 
   /** The attempts of one event, oldest first. */
   list({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<readonly StoredAttempt[]> {
-    return this
-      .read`SELECT id, source, event_id, started_at, triggered_by AS "trigger", outcome, error, duration_ms
+    return this.read`SELECT id, source, event_id, started_at, triggered_by AS "trigger", outcome, error, duration_ms
       FROM oncehook_attempts WHERE event_id = ${eventId} AND source = ${source} AND id > ${after}
       ORDER BY id LIMIT ${limit}`;
   }

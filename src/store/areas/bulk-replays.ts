@@ -106,8 +106,7 @@ export class BulkReplays extends Area {
   async next(bulk: StoredBulkReplay, limit: number): Promise<DueReplay[]> {
     const { id, filter, afterId, upToId, startedAt } = bulk;
     // Once the row of the highest id is gone, SQLite gives that id to a later failure.
-    const isFromBefore =
-      this.database.dialect === "sqlite" ? sql`first_failed_at <= ${startedAt}` : sql`true`;
+    const isFromBefore = this.database.dialect === "sqlite" ? sql`first_failed_at <= ${startedAt}` : sql`true`;
     const found = await Promise.all(
       statesOf(filter).map(
         (state) => this.read<DueReplay & { readonly crashes: number }>`SELECT id, source, event_id, crashes

@@ -1,11 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { type CallbackFilter, type EventKey, indexedOutcomes, keyText } from "../../domain/index.ts";
-import {
-  type CallbackRow,
-  STORED_COLUMNS,
-  type StoredCallback,
-  toStoredCallback,
-} from "../callback-columns.ts";
+import { type CallbackRow, STORED_COLUMNS, type StoredCallback, toStoredCallback } from "../callback-columns.ts";
 import { Area, type Database, equal, idIn, idsOf, insert, rowList, select } from "../database.ts";
 import type { Dialect } from "../transaction.ts";
 import {
@@ -187,11 +182,7 @@ function searchStepFor(database: Database, filter: CallbackFilter, from: number)
   return stepThrough(database, { table: "oncehook_callbacks", columns: STORED_COLUMNS, where, from });
 }
 
-function stepThroughIds(
-  database: Database,
-  where: RawBuilder<unknown>,
-  idsBelow: IdsBelow,
-): SearchStep<CallbackRow> {
+function stepThroughIds(database: Database, where: RawBuilder<unknown>, idsBelow: IdsBelow): SearchStep<CallbackRow> {
   return async (below, step, limit) => {
     const ids = await idsBelow(below, step);
     if (ids.length === 0) return { rows: [], reached: undefined };

@@ -54,14 +54,10 @@ export class Captures extends Area {
     const { dialect, transact } = this.database;
     if (requests.length === 0) return;
     await transact(async (query) => {
-      if (dialect === "postgres")
-        await run(query, sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.captures})`);
+      if (dialect === "postgres") await run(query, sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.captures})`);
       for (const { requestId, receivedAt, encrypted } of requests) {
         const row = { requestId, receivedAt, bytes: encrypted.length, encryptedRequest: encrypted };
-        await run(
-          query,
-          sql`${insert("oncehook_captured_requests", row)} ON CONFLICT (request_id) DO NOTHING`,
-        );
+        await run(query, sql`${insert("oncehook_captured_requests", row)} ON CONFLICT (request_id) DO NOTHING`);
       }
     });
   }
@@ -83,8 +79,7 @@ export class Captures extends Area {
     });
     const last = fitting.at(-1);
     if (last === undefined) return [];
-    return this
-      .read`SELECT id, request_id, received_at, encrypted_request AS encrypted FROM oncehook_captured_requests
+    return this.read`SELECT id, request_id, received_at, encrypted_request AS encrypted FROM oncehook_captured_requests
       WHERE id > ${id} AND id <= ${last.id} ORDER BY id`;
   }
 

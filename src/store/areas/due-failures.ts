@@ -15,16 +15,10 @@ export interface DueRows {
  * Each step finds the next source in the index: one with many rows costs as much as one with few. At the end, PostgreSQL would
  * join all rows for an EXISTS.
  */
-export function dueSources(
-  state: DueState,
-  after: string,
-  now: Date,
-  limit: number,
-): RawBuilder<{ source: string }> {
+export function dueSources(state: DueState, after: string, now: Date, limit: number): RawBuilder<{ source: string }> {
   const inState = sql`FROM oncehook_failures WHERE state = ${sql.lit(state)}`;
   const isDue = sql`next_attempt_at <= ${now} AND lease_owner IS NULL`;
-  const next = (last: unknown) =>
-    sql`(SELECT source ${inState} AND source > ${last} ORDER BY source LIMIT 1)`;
+  const next = (last: unknown) => sql`(SELECT source ${inState} AND source > ${last} ORDER BY source LIMIT 1)`;
   return sql`WITH RECURSIVE sources (name) AS (
       SELECT ${next(after)} WHERE EXISTS (SELECT 1 ${inState} AND ${isDue})
       UNION ALL SELECT ${next(sql`sources.name`)} FROM sources WHERE name IS NOT NULL)

@@ -7,18 +7,7 @@ import {
   type FaultCode,
   type RetryPolicy,
 } from "../../domain/index.ts";
-import {
-  Area,
-  assign,
-  equal,
-  idIn,
-  idsOf,
-  type Query,
-  run,
-  select,
-  storableText,
-  type Values,
-} from "../database.ts";
+import { Area, assign, equal, idIn, idsOf, type Query, run, select, storableText, type Values } from "../database.ts";
 import { type AttemptTrigger, insertAttempt } from "./attempts.ts";
 import { type DueRows, type DueState, dueSources, firstOfKeys, suspectDue } from "./due-failures.ts";
 import { byDueTime, FAILURE_COLUMNS, removeIfRecorded, type StoredFailure } from "./failures.ts";
@@ -133,10 +122,7 @@ export class FailureLeases extends Area {
   }
 
   /** Leases one failure, whatever its state; `leased` when it has a lease already, even one of a process that has ended. */
-  async leaseOne(
-    { source, eventId }: EventKey,
-    lease: FailureLease,
-  ): Promise<StoredFailure | "absent" | "leased"> {
+  async leaseOne({ source, eventId }: EventKey, lease: FailureLease): Promise<StoredFailure | "absent" | "leased"> {
     const { kind = "replay" } = lease;
     const ofEvent = equal({ eventId, source });
     const take = sql`UPDATE oncehook_failures

@@ -2,14 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type EventKey, FAILURE_STATES, type FailureState, type FaultCode } from "../../domain/index.ts";
 import { type Database, equal, type IdRow, idIn, idsOf, insert, run, storableText } from "../database.ts";
 import type { Lease } from "./lease.ts";
-import {
-  boundedSearch,
-  NEWEST,
-  SearchedArea,
-  type SearchPage,
-  type SearchResult,
-  type SearchStep,
-} from "./paging.ts";
+import { boundedSearch, NEWEST, SearchedArea, type SearchPage, type SearchResult, type SearchStep } from "./paging.ts";
 
 /** An event that was accepted and not run to its end, whose attempts have failed, or that was rejected. */
 export interface StoredFailure extends EventKey {
@@ -245,9 +238,6 @@ export function statesOf({ state }: FailureFilter): readonly FailureState[] {
   return state === undefined ? FAILURE_STATES : [state];
 }
 
-export function matching(
-  state: FailureState,
-  { source, eventType, code }: FailureFilter,
-): RawBuilder<unknown> {
+export function matching(state: FailureState, { source, eventType, code }: FailureFilter): RawBuilder<unknown> {
   return equal({ state, source, eventType, code });
 }

@@ -74,10 +74,7 @@ export async function cutLeases(
   const found = await select(database, sql`SELECT 1 FROM ${sql.table(table)} WHERE ${isTooLong} LIMIT 1`);
   if (found.length === 0) return;
   const leasedUntil = new Date(now.getTime() + leaseMs);
-  await run(
-    database.write,
-    sql`UPDATE ${sql.table(table)} SET ${assign({ leasedUntil })} WHERE ${isTooLong}`,
-  );
+  await run(database.write, sql`UPDATE ${sql.table(table)} SET ${assign({ leasedUntil })} WHERE ${isTooLong}`);
 }
 
 /** Its columns in camel case. */

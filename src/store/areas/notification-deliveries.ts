@@ -56,10 +56,7 @@ export class NotificationDeliveries extends Area {
    * interrupted beside others does not count; one that was leased here, and interrupted too, counts. Nearly always there is none,
    * and then nothing is written.
    */
-  async leaseExpired(
-    channels: readonly string[],
-    lease: NotificationLease,
-  ): Promise<DueNotification | undefined> {
+  async leaseExpired(channels: readonly string[], lease: NotificationLease): Promise<DueNotification | undefined> {
     const { now } = lease;
     const [left] = await this.read<{ id: number; leaseOwner: string }>`
       SELECT id, lease_owner FROM oncehook_deliveries
@@ -110,13 +107,7 @@ export class NotificationDeliveries extends Area {
   }
 
   /** `nextAttemptAt` null: no further attempt, the delivery is dead. `now` shows later whether the clock was set back. */
-  markFailed(
-    id: number,
-    owner: string,
-    error: string,
-    nextAttemptAt: Date | null,
-    now?: Date,
-  ): Promise<void> {
+  markFailed(id: number, owner: string, error: string, nextAttemptAt: Date | null, now?: Date): Promise<void> {
     const state = nextAttemptAt === null ? "dead" : "waiting";
     const failed = { state, error: storableText(error), nextAttemptAt, scheduledAt: now };
     return this.settle(id, owner, assign(failed));

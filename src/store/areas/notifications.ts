@@ -72,10 +72,7 @@ const MAX_ROWS_READ = { sqlite: 50_000, postgres: 1_000_000 } as const;
 /** The lists of notifications with their deliveries; `Outbox` and `NotificationDeliveries` send them. */
 export class Notifications extends SearchedArea<NotificationFilter, ListedNotification> {
   /** Newest first, within a time budget: `next` continues a search that has used it up. */
-  async search(
-    { state }: NotificationFilter,
-    request: SearchPage,
-  ): Promise<SearchResult<ListedNotification>> {
+  async search({ state }: NotificationFilter, request: SearchPage): Promise<SearchResult<ListedNotification>> {
     const { rows, next } = await this.idsOf(state, request);
     return {
       rows: await this.select(sql`id IN ${idList(this.database.dialect, rows)} ORDER BY id DESC`),
@@ -103,10 +100,7 @@ export class Notifications extends SearchedArea<NotificationFilter, ListedNotifi
       AND ${equal({ eventId, source })} ORDER BY id LIMIT ${limit}`);
   }
 
-  private async idsOf(
-    state: NotificationFilter["state"],
-    request: SearchPage,
-  ): Promise<SearchResult<number>> {
+  private async idsOf(state: NotificationFilter["state"], request: SearchPage): Promise<SearchResult<number>> {
     if (state === "delivered") {
       const { dialect } = this.database;
       const { rows, next } = await boundedSearch(dialect, request, this.deliveredStep());

@@ -53,10 +53,7 @@ export class RedirectStates extends Area {
 
   /** @throws StoreError at the deadline, as `find` does */
   isSpent(stateSha256: string, deadline: Deadline): Promise<boolean> {
-    return this.exists(
-      sql`SELECT 1 FROM oncehook_spent_states WHERE state_sha256 = ${stateSha256}`,
-      deadline,
-    );
+    return this.exists(sql`SELECT 1 FROM oncehook_spent_states WHERE state_sha256 = ${stateSha256}`, deadline);
   }
 
   private async exists(look: RawBuilder<unknown>, deadline: Deadline): Promise<boolean> {
@@ -145,8 +142,7 @@ export class UserTokens extends Area {
   /** Releases the lease; with `failed` after a refresh that did not succeed. */
   async release(userId: string, owner: string, failed?: FailedRefresh): Promise<void> {
     const changes = failed && { refreshAt: failed.refreshAt, error: storableText(failed.error) };
-    await this
-      .write`UPDATE oncehook_user_tokens SET ${changes ? sql`${assign(changes)}, ${NO_LEASE}` : NO_LEASE}
+    await this.write`UPDATE oncehook_user_tokens SET ${changes ? sql`${assign(changes)}, ${NO_LEASE}` : NO_LEASE}
       WHERE user_id = ${userId} AND lease_owner = ${owner}`;
   }
 

@@ -47,9 +47,7 @@ export async function isKeyWaiting(
   { source, orderKey }: Pick<EventOrder, "source" | "orderKey">,
 ): Promise<boolean> {
   const isAccepted = sql`${equal({ source, orderKey, state: "accepted" })} AND order_key <> ''`;
-  return (
-    (await select(database, sql`SELECT 1 FROM oncehook_failures WHERE ${isAccepted} LIMIT 1`)).length > 0
-  );
+  return (await select(database, sql`SELECT 1 FROM oncehook_failures WHERE ${isAccepted} LIMIT 1`)).length > 0;
 }
 
 /** The row has the newest by now; an event without a sequence cannot be compared, and runs. */

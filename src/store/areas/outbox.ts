@@ -78,11 +78,7 @@ export class Outbox extends Area {
    * Makes the dead deliveries of a notification to these channels due again, from their first attempt. Those of other channels
    * stay dead: they would wait forever.
    */
-  async redeliverDead(
-    notificationId: number,
-    channels: readonly string[],
-    now: Date,
-  ): Promise<RedeliveryResult> {
+  async redeliverDead(notificationId: number, channels: readonly string[], now: Date): Promise<RedeliveryResult> {
     const dead = equal({ notificationId, state: "dead" });
     const configured = sql.join([...channels]);
     const { changes } = await this.write`UPDATE oncehook_deliveries

@@ -88,10 +88,7 @@ export async function boundedSearch<Row extends { readonly id: number }>(
 }
 
 /** A page of rows that were read with one more than the limit. That one shows whether there is another page. */
-export function pageOf<Row extends { readonly id: number }>(
-  rows: readonly Row[],
-  limit: number,
-): SearchResult<Row> {
+export function pageOf<Row extends { readonly id: number }>(rows: readonly Row[], limit: number): SearchResult<Row> {
   const page = rows.slice(0, limit);
   return { rows: page, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
@@ -110,10 +107,7 @@ interface WalkedRows {
 }
 
 /** Steps along the ids of a table. */
-export function stepThrough<Row>(
-  database: Database,
-  { table, columns, where, from = 0 }: WalkedRows,
-): SearchStep<Row> {
+export function stepThrough<Row>(database: Database, { table, columns, where, from = 0 }: WalkedRows): SearchStep<Row> {
   const name = sql.table(table);
   return async (below, step, limit) => {
     const last = sql`SELECT id FROM ${name} WHERE id < ${below} AND id >= ${from}

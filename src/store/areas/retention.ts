@@ -132,9 +132,7 @@ export class Retention extends Area {
     const { isStopping, passed } = walk;
     let deleted = 0;
     for (let last = passed?.id ?? 0; !isStopping(); ) {
-      const isFormer = walk.keepsNewest
-        ? sql`AND id < (SELECT max(id) FROM ${table} WHERE id > ${last})`
-        : sql``;
+      const isFormer = walk.keepsNewest ? sql`AND id < (SELECT max(id) FROM ${table} WHERE id > ${last})` : sql``;
       const rows = await this.read<Aged>`SELECT id, ${time} < ${before} AS is_old FROM ${table}
         WHERE id > ${last} ${isFormer} ORDER BY id LIMIT ${sql.lit(ROWS_PER_STEP)}`;
       const newest = rows.at(-1);

@@ -111,11 +111,7 @@ const COLUMNS: Record<EncryptedKind, { table: string; column: string; key: reado
 /** Encrypted values of every table, for the rotation of their key. */
 export class EncryptedValues extends Area {
   /** The next ones in the order of their keys. */
-  async page(
-    kind: EncryptedKind,
-    after: EncryptedValue["key"] | undefined,
-    limit: number,
-  ): Promise<EncryptedValue[]> {
+  async page(kind: EncryptedKind, after: EncryptedValue["key"] | undefined, limit: number): Promise<EncryptedValue[]> {
     const { table, column, key } = COLUMNS[kind];
     const columns = sql.join(key.map((name) => sql.ref(name)));
     // No key is empty, so that the first page begins like every other, in the index.

@@ -123,10 +123,7 @@ export class SourceSecrets extends Area {
       const { count = 0, first_at = last_at } = before ?? {};
       const others = offers.filter((one) => one !== before);
       const dropped = others.length < MAX_OFFERED ? undefined : oldestOfMostFrequent(others);
-      const all = [
-        ...others.filter((one) => one !== dropped),
-        { ...sent, count: count + 1, first_at, last_at },
-      ];
+      const all = [...others.filter((one) => one !== dropped), { ...sent, count: count + 1, first_at, last_at }];
       await writeSetting(query, offeredSetting(source), JSON.stringify(all));
       return all;
     });
@@ -161,11 +158,7 @@ function oldestOfMostFrequent(offers: readonly OfferedSecret[]): OfferedSecret |
 const fingerprintsOf = (source: string) =>
   sql`SELECT fingerprint FROM oncehook_source_secrets WHERE source = ${source}`;
 
-async function insertSecret(
-  query: Query,
-  { encrypted, ...key }: StoredSourceSecret,
-  now: Date,
-): Promise<void> {
+async function insertSecret(query: Query, { encrypted, ...key }: StoredSourceSecret, now: Date): Promise<void> {
   const row = { ...key, encryptedSecret: encrypted, learntAt: now };
   await run(
     query,

@@ -51,9 +51,7 @@ export class StoredEvents extends Area {
     const ofType = type === undefined ? sql`` : sql`AND type = ${type}`;
     const position = sql`(received_at, source, id)`;
     const further =
-      after === undefined
-        ? sql``
-        : sql`AND ${position} > (${after.receivedAt}, ${after.source}, ${after.id})`;
+      after === undefined ? sql`` : sql`AND ${position} > (${after.receivedAt}, ${after.source}, ${after.id})`;
     return this.read`SELECT * FROM events
       WHERE (source = ${source} OR (source > ${`${source}/`} AND source < ${`${source}0`})) AND received_at >= ${since}
         ${ofType} ${further} ORDER BY received_at, source, id LIMIT ${limit}`;
@@ -78,9 +76,7 @@ export class StoredEvents extends Area {
   }
 
   async isTaken({ source, eventId }: EventKey): Promise<boolean> {
-    return (
-      (await this.read`SELECT 1 FROM oncehook_backfilled WHERE ${equal({ eventId, source })}`).length > 0
-    );
+    return (await this.read`SELECT 1 FROM oncehook_backfilled WHERE ${equal({ eventId, source })}`).length > 0;
   }
 
   /**

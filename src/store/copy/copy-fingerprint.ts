@@ -1,12 +1,5 @@
 import type pg from "pg";
-import {
-  type CopyPair,
-  type Fingerprint,
-  quoted,
-  type SourceRow,
-  type TargetColumn,
-  toPostgresText,
-} from "./copy.ts";
+import { type CopyPair, type Fingerprint, quoted, type SourceRow, type TargetColumn, toPostgresText } from "./copy.ts";
 
 /** The values that `textsOf` gives to a statement, in the columns `c0`, `c1` and so on. */
 export function tableOfTexts(columns: readonly TargetColumn[]): string {
@@ -15,9 +8,7 @@ export function tableOfTexts(columns: readonly TargetColumn[]): string {
 }
 
 export function textsOf(rows: readonly SourceRow[], columns: readonly TargetColumn[]): (string | null)[][] {
-  return columns.map((column, index) =>
-    rows.map(({ values }) => toPostgresText(values[index] ?? null, column)),
-  );
+  return columns.map((column, index) => rows.map(({ values }) => toPostgresText(values[index] ?? null, column)));
 }
 
 /** A value in a form in which equal ones have one text; no limit of a column cuts anything off. */
@@ -37,10 +28,7 @@ async function sumOf(client: pg.ClientBase, rows: string, values: unknown[] = []
   return { rows: Number(sums[0]?.rows), digest: BigInt(sums[0]?.digest ?? 0) };
 }
 
-export function fingerprintOfTarget(
-  client: pg.ClientBase,
-  { to, toColumns }: CopyPair,
-): Promise<Fingerprint> {
+export function fingerprintOfTarget(client: pg.ClientBase, { to, toColumns }: CopyPair): Promise<Fingerprint> {
   const columns = toColumns.map((column) => comparable(quoted(column.name), column)).join(", ");
   return sumOf(client, `SELECT ${columns} FROM ${quoted(to)}`);
 }

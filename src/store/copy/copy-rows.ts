@@ -20,10 +20,7 @@ interface CopyStamp {
 }
 
 /** @throws MaintenanceError for a database of another environment, schema or ENCRYPTION_KEY */
-export function assertCopyable(
-  { schema, settings }: CopySource,
-  { from, environment, keys }: CopyStamp,
-): void {
+export function assertCopyable({ schema, settings }: CopySource, { from, environment, keys }: CopyStamp): void {
   const copied = settings.get("environment");
   if (copied !== undefined && copied !== environment)
     throw new MaintenanceError(
@@ -37,8 +34,7 @@ export function assertCopyable(
           ? `Run \`oncehook migrate\` with DATABASE_URL=sqlite:${from} first`
           : "Copy with the version that wrote it"),
     );
-  if (isWrongKey(settings.get("key_id"), keys))
-    throw new MaintenanceError(`--from: ENCRYPTION_KEY: ${WRONG_KEY}`);
+  if (isWrongKey(settings.get("key_id"), keys)) throw new MaintenanceError(`--from: ENCRYPTION_KEY: ${WRONG_KEY}`);
 }
 
 interface CopyRequest {
@@ -65,9 +61,7 @@ export async function copyRows(source: CopySource, target: CopyTarget, request: 
       tables: pairs.map(({ to }, index) => ({ table: to, rows: found[index]?.rows ?? 0 })),
       notCopied: left.map(({ name, rows }) => ({ table: name, rows })),
     });
-    const filled = target.tables.filter(
-      ({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name),
-    );
+    const filled = target.tables.filter(({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name));
     if (progress === undefined && filled.length > 0) {
       const found = await target.completed(pairs, rowsOf);
       if (found !== undefined) return report(found, true);
@@ -154,9 +148,7 @@ function planCopy(source: CopySource, target: CopyTarget, skip: readonly string[
 }
 
 function assertSkippable({ tables }: CopySource, skip: readonly string[]): void {
-  const wrong = skip.find(
-    (name) => name.startsWith("oncehook_") || !tables.some((table) => table.name === name),
-  );
+  const wrong = skip.find((name) => name.startsWith("oncehook_") || !tables.some((table) => table.name === name));
   if (wrong === undefined) return;
   const own = tables.map(({ name }) => name).filter((name) => !name.startsWith("oncehook_"));
   throw new MaintenanceError(
@@ -165,14 +157,11 @@ function assertSkippable({ tables }: CopySource, skip: readonly string[]): void 
 }
 
 function pairOf(from: SourceTable, { tables }: CopyTarget): CopyPair | undefined {
-  const to =
-    tables.find(({ name }) => name === from.name) ?? tables.find(({ name }) => isSame(name, from.name));
+  const to = tables.find(({ name }) => name === from.name) ?? tables.find(({ name }) => isSame(name, from.name));
   if (to === undefined) return undefined;
   const toColumns = to.columns.filter(({ isGenerated }) => !isGenerated);
   const fromColumns = toColumns.map((column) => from.columns.find((name) => isSame(name, column.name)));
-  const missing = toColumns
-    .filter((_column, index) => fromColumns[index] === undefined)
-    .map(({ name }) => name);
+  const missing = toColumns.filter((_column, index) => fromColumns[index] === undefined).map(({ name }) => name);
   const surplus = from.columns.filter((name) => !to.columns.some((column) => isSame(column.name, name)));
   if (missing.length + surplus.length > 0)
     throw new MaintenanceError(

@@ -87,9 +87,7 @@ function* rowsOf(database: DatabaseSync, [table, columns, after]: TableRange): G
 }
 
 function rowIdOf(database: DatabaseSync, table: string): string | undefined {
-  const row = database
-    .prepare("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?")
-    .get(table);
+  const row = database.prepare("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?").get(table);
   if (row?.wr === 1n) return undefined;
   const columns = database.prepare("SELECT lower(name) AS name FROM pragma_table_xinfo(?)").all(table);
   const taken = new Set(columns.map(({ name }) => String(name)));

@@ -152,11 +152,7 @@ async function write(
 }
 
 /** Every statement of it, or none. */
-async function inPlainTransaction<T>(
-  client: pg.ClientBase,
-  work: () => Promise<T>,
-  begin = "BEGIN",
-): Promise<T> {
+async function inPlainTransaction<T>(client: pg.ClientBase, work: () => Promise<T>, begin = "BEGIN"): Promise<T> {
   await client.query(begin);
   try {
     const value = await work();
@@ -186,11 +182,9 @@ async function finishCopy(
     const names = pairs.map(({ to }) => quoted(to)).join(", ");
     await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
     const { found, different } = await compareTables(client, pairs, source);
-    if (different.length > 0)
-      throw new MaintenanceError(`${DIFFERENT}: ${different.join(", ")}. ${START_AGAIN}`);
+    if (different.length > 0) throw new MaintenanceError(`${DIFFERENT}: ${different.join(", ")}. ${START_AGAIN}`);
     await setIds(client, pairs);
-    for (const [name, value] of settings)
-      if (!OWN_SETTINGS.has(name)) await writeSetting(queryOn(client), name, value);
+    for (const [name, value] of settings) if (!OWN_SETTINGS.has(name)) await writeSetting(queryOn(client), name, value);
     await client.query("DELETE FROM oncehook_settings WHERE name = $1", [UNFINISHED_COPY]);
     return found;
   };
@@ -244,8 +238,6 @@ async function setIds(client: pg.ClientBase, pairs: readonly CopyPair[]): Promis
       .join(", ");
     // Null, which tables without rows give, leaves the sequence as it is.
     const ids = `SELECT greatest(${highest}) AS highest`;
-    await client.query(`SELECT setval($1::regclass, highest) FROM (${ids}) AS ids WHERE highest > 0`, [
-      sequence,
-    ]);
+    await client.query(`SELECT setval($1::regclass, highest) FROM (${ids}) AS ids WHERE highest > 0`, [sequence]);
   }
 }

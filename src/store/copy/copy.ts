@@ -113,25 +113,21 @@ export function quoted(name: string): string {
  * Columns that name rows which may be deleted already. The ids that the target gives from now on lie beyond these too. A new
  * row would be taken for the old one otherwise.
  */
-export const ID_REFERENCES: Readonly<Record<string, readonly (readonly [table: string, column: string])[]>> =
-  {
-    oncehook_callbacks: [["oncehook_records", "callback_id"]],
-    oncehook_bulk_replays: [["oncehook_failures", "bulk_replay_id"]],
-    oncehook_failures: [
-      ["oncehook_bulk_replays", "up_to_id"],
-      ["oncehook_bulk_replays", "after_id"],
-    ],
-  };
+export const ID_REFERENCES: Readonly<Record<string, readonly (readonly [table: string, column: string])[]>> = {
+  oncehook_callbacks: [["oncehook_records", "callback_id"]],
+  oncehook_bulk_replays: [["oncehook_failures", "bulk_replay_id"]],
+  oncehook_failures: [
+    ["oncehook_bulk_replays", "up_to_id"],
+    ["oncehook_bulk_replays", "after_id"],
+  ],
+};
 
 /** The text that PostgreSQL reads as this value. @throws MaintenanceError for a value that the type cannot hold */
 export function toPostgresText(value: SourceValue, { kind, name }: TargetColumn): string | null {
   if (value === null) return null;
-  if (kind === "bytea")
-    return `\\x${Buffer.from(value instanceof Uint8Array ? value : String(value)).toString("hex")}`;
+  if (kind === "bytea") return `\\x${Buffer.from(value instanceof Uint8Array ? value : String(value)).toString("hex")}`;
   if (value instanceof Uint8Array)
-    throw new MaintenanceError(
-      `column "${name}" holds bytes in SQLite, and its type in PostgreSQL is ${kind}`,
-    );
+    throw new MaintenanceError(`column "${name}" holds bytes in SQLite, and its type in PostgreSQL is ${kind}`);
   if (typeof value === "string" && value.includes("\u0000"))
     throw new MaintenanceError(
       `column "${name}" holds a NUL character, which no text of PostgreSQL can hold; remove it in the source`,

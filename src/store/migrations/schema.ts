@@ -30,8 +30,7 @@ export async function runStatements({ query, dialect }: Transaction, text: strin
     .replace(/^--.*\n/gm, "")
     .replace(/\{(\w+)\}/g, (_, name: string) => String(types[name]))
     .split(";");
-  for (const statement of statements)
-    if (statement.trim() !== "") await sql.raw(statement.trim()).execute(query);
+  for (const statement of statements) if (statement.trim() !== "") await sql.raw(statement.trim()).execute(query);
 }
 
 /**

@@ -122,8 +122,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     const retried = () => retryUntil(deadline, attempt, transientReason);
     const result = await runInSlot(record.source, deadline, retried);
     // Another process committed it; its COMMIT may still wait for the standbys.
-    if (result.kind === "duplicate")
-      await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
+    if (result.kind === "duplicate") await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
     return result;
   };
   const scheduler = new GroupScheduler(groups, clock, (event) => runInOwnTransaction(event));
@@ -192,8 +191,7 @@ async function findCompleted(
 function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
   const query = bindQuery(postgresDialect, (compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
-    const run = () =>
-      withClient(pool, deadline, (client) => executeOn(client, compiled, { types: AREA_TYPES }));
+    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled, { types: AREA_TYPES }));
     return retryUntil(deadline, run, transientReasonBeforeSending);
   });
   return {
@@ -204,8 +202,7 @@ function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
     isDataError,
     transact(work) {
       const limits = { deadline: performance.now() + BACKGROUND_TIMEOUT_MS, lockTimeoutMs };
-      const run = () =>
-        inTransaction(pool, limits, { run: ({ client }) => work(queryOn(client)), closing: () => [] });
+      const run = () => inTransaction(pool, limits, { run: ({ client }) => work(queryOn(client)), closing: () => [] });
       return retryUntil(limits.deadline, run, transientReason);
     },
   };

@@ -117,12 +117,7 @@ export class Connection {
   }
 
   /** The two texts are what SQLite's documentation of each action code says. */
-  #refusalOf(
-    action: number,
-    first: string | null,
-    second: string | null,
-    schema: string | null,
-  ): string | undefined {
+  #refusalOf(action: number, first: string | null, second: string | null, schema: string | null): string | undefined {
     const isOwnSavepoint = action === constants.SQLITE_SAVEPOINT && second?.toLowerCase() === this.#reserved;
     if (action === constants.SQLITE_TRANSACTION || isOwnSavepoint) return ENDS;
     if (action === constants.SQLITE_ATTACH || action === constants.SQLITE_DETACH) return ATTACHES;

@@ -42,11 +42,7 @@ export function isDataError(error: unknown): boolean {
 /** The machine's trouble is the database's, also where a handler's statement met it; other errors are as they are. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseErrorInHandler) && !isSystemError(error)) return error;
-  return new StoreError(
-    "unavailable",
-    "the database cannot write: check its disk and its permissions",
-    error,
-  );
+  return new StoreError("unavailable", "the database cannot write: check its disk and its permissions", error);
 }
 
 /**

@@ -1,11 +1,5 @@
 import { type CallbackLogEntry, type Clock, type EventKey, keyText } from "../../domain/index.ts";
-import {
-  RECORD_COLUMNS,
-  RECORD_FIELDS,
-  type RecordRow,
-  type StoredRecord,
-  toRecord,
-} from "../areas/records.ts";
+import { RECORD_COLUMNS, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../areas/records.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
 import {
@@ -88,9 +82,7 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
     const { result, logEntry } = await runHandler(connection, this, this.#dryRun?.observer);
     const isKept = this.#dryRun === undefined;
     const callbackId =
-      logEntry !== undefined && isKept
-        ? connection.run(INSERT_CALLBACK, ...callbackValues(logEntry, 1)).lastId
-        : null;
+      logEntry !== undefined && isKept ? connection.run(INSERT_CALLBACK, ...callbackValues(logEntry, 1)).lastId : null;
     const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
     const times = [startedAt.toISOString(), this.#clock.now().toISOString()];
     connection.run(INSERT_RECORD, ...values, ...times, callbackId);

@@ -33,12 +33,7 @@ export interface RestoreOptions {
  * Puts a copy in the place of the database, and keeps what was there beside it, damaged or not.
  * @throws MaintenanceError where the copy is not sound, or the database is in use; nothing is changed then
  */
-export async function restoreSqlite({
-  from,
-  path: named,
-  environment,
-  now,
-}: RestoreOptions): Promise<Restored> {
+export async function restoreSqlite({ from, path: named, environment, now }: RestoreOptions): Promise<Restored> {
   // A link stays one, and what it leads to stays on its disk.
   const path = existsSync(named) ? realpathSync(named) : named;
   assertCopy(from, path);
@@ -65,12 +60,9 @@ function assertCopy(from: string, path: string): void {
   const there = statSync(path, { throwIfNoEntry: false });
   const copy = statSync(from);
   if (there?.ino === copy.ino && there.dev === copy.dev) {
-    throw new MaintenanceError(
-      `${from} is the database itself; name a copy that \`oncehook backup\` made of it`,
-    );
+    throw new MaintenanceError(`${from} is the database itself; name a copy that \`oncehook backup\` made of it`);
   }
-  if (there?.isDirectory())
-    throw new MaintenanceError(`DATABASE_URL: ${path} is a folder; name a file in it`);
+  if (there?.isDirectory()) throw new MaintenanceError(`DATABASE_URL: ${path} is a folder; name a file in it`);
   // SQLite keeps them beside what a link leads to.
   const source = realpathSync(from);
   const beside = ["-wal", "-journal"].map((end) => source + end).find(holdsChanges);

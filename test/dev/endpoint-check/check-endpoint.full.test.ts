@@ -1,10 +1,6 @@
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type CallbackLogReader,
-  checkEndpoint,
-  type EndpointCheck,
-} from "../../../src/dev/endpoint-check/index.ts";
+import { type CallbackLogReader, checkEndpoint, type EndpointCheck } from "../../../src/dev/endpoint-check/index.ts";
 import { withStore } from "../../support/databases.ts";
 import { freePort } from "../../support/free-port.ts";
 import { withHttpServer, withHttpsServer } from "../../support/http-server.ts";
@@ -49,9 +45,7 @@ describe.concurrent("the check of a registered address that leads nowhere", () =
     const found = await reach(`https://nobody.invalid${PATH}`);
     expect(found).toMatchObject({ url: `https://nobody.invalid${PATH}`, warning: null });
     // Without any DNS server nobody can say more than that none answers.
-    expect(found).toMatchObject(
-      notReached(/^The name nobody\.invalid (?:does not resolve|could not be looked up): /),
-    );
+    expect(found).toMatchObject(notReached(/^The name nobody\.invalid (?:does not resolve|could not be looked up): /));
   });
 
   it("the check reports that nothing listens, and names the port", async ({ expect }) => {
@@ -132,9 +126,7 @@ describe("the check of a registered address with a certificate that no platform 
       (_request, response) => response.end(),
       async (origin) => {
         const found = await reach(origin.replace("http:", "https:") + PATH);
-        expect(found).toMatchObject(
-          notReached(/ does not speak TLS .*Does it serve plain HTTP on this port\?$/),
-        );
+        expect(found).toMatchObject(notReached(/ does not speak TLS .*Does it serve plain HTTP on this port\?$/));
       },
     ));
 
@@ -171,16 +163,14 @@ describe.concurrent("the check of a registered address where another server answ
     );
   });
 
-  it.for([502, 503, 504])(
-    "the check reports that a proxy does not reach the receiver: %d",
-    (status, { expect }) =>
-      withHttpServer(
-        (_request, response) => response.writeHead(status, { server: "nginx/1.22.1" }).end("<html>"),
-        async (origin) => {
-          const says = new RegExp(`^A proxy answered ${status}, a server that calls itself "nginx/1.22.1"`);
-          expect(await reach(origin + PATH)).toMatchObject(notReached(says, status));
-        },
-      ),
+  it.for([502, 503, 504])("the check reports that a proxy does not reach the receiver: %d", (status, { expect }) =>
+    withHttpServer(
+      (_request, response) => response.writeHead(status, { server: "nginx/1.22.1" }).end("<html>"),
+      async (origin) => {
+        const says = new RegExp(`^A proxy answered ${status}, a server that calls itself "nginx/1.22.1"`);
+        expect(await reach(origin + PATH)).toMatchObject(notReached(says, status));
+      },
+    ),
   );
 
   it("the check reports the name and the response of another server", ({ expect }) =>
@@ -191,9 +181,7 @@ describe.concurrent("the check of a registered address where another server answ
         expect(found).toMatchObject(
           notReached(/^Another server answered, a server that calls itself "Apache": 404/, 404),
         );
-        expect(found.warning).toMatch(
-          /^It was found at 127\.0\.0\.1, .*a platform outside cannot reach it\./,
-        );
+        expect(found.warning).toMatch(/^It was found at 127\.0\.0\.1, .*a platform outside cannot reach it\./);
       },
     ));
 
@@ -217,8 +205,7 @@ describe.concurrent("the check of a registered address where another server answ
     withHttpServer(
       (_request, response) => response.writeHead(429, { "retry-after": "7" }).end(),
       async (origin) => {
-        const says =
-          /answered 429 before the request came to the receiver: a limit on the way\. Try again in 7 s\.$/;
+        const says = /answered 429 before the request came to the receiver: a limit on the way\. Try again in 7 s\.$/;
         expect(await reach(origin + PATH)).toMatchObject(notReached(says, 429));
       },
     ));

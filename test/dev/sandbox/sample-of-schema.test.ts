@@ -15,10 +15,7 @@ const node: z.ZodType = z.object({
 describe("a sample made from a JSON Schema", () => {
   it.each<[string, z.ZodType]>([
     ["texts", z.object({ a: z.string(), b: z.string().min(12), c: z.string().max(3) })],
-    [
-      "numbers",
-      z.object({ a: z.number(), b: z.int().min(7), c: z.number().positive(), d: z.number().gt(0).lt(1) }),
-    ],
+    ["numbers", z.object({ a: z.number(), b: z.int().min(7), c: z.number().positive(), d: z.number().gt(0).lt(1) })],
     [
       "numbers of steps",
       z.object({ a: z.int().multipleOf(5), b: z.number().multipleOf(0.5).min(2), c: z.number().max(-3) }),
@@ -28,14 +25,8 @@ describe("a sample made from a JSON Schema", () => {
       "what may be null or left out",
       z.object({ a: z.string().nullable(), b: z.string().optional(), c: z.string().default("c") }),
     ],
-    [
-      "formats",
-      z.object({ a: z.email(), b: z.uuid(), c: z.url(), d: z.iso.datetime(), e: z.iso.date(), f: z.ipv4() }),
-    ],
-    [
-      "lists",
-      z.object({ a: z.array(z.int()).min(2), b: z.array(z.string()), c: z.tuple([z.string(), z.int()]) }),
-    ],
+    ["formats", z.object({ a: z.email(), b: z.uuid(), c: z.url(), d: z.iso.datetime(), e: z.iso.date(), f: z.ipv4() })],
+    ["lists", z.object({ a: z.array(z.int()).min(2), b: z.array(z.string()), c: z.tuple([z.string(), z.int()]) })],
     ["objects in objects", z.object({ a: z.object({ b: z.object({ c: z.string() }) }) })],
     [
       "unions",

@@ -9,10 +9,7 @@ const NOW = new Date("2026-03-04T12:00:00.900Z");
 const handle = () => ({});
 
 /** The `data` of each sample, by type and version. */
-async function dataOf(
-  builtIn: readonly Handler[],
-  own: readonly Handler[],
-): Promise<Record<string, unknown>> {
+async function dataOf(builtIn: readonly Handler[], own: readonly Handler[]): Promise<Record<string, unknown>> {
   const samples = await samplesOf(createRegistry(builtIn, own), NOW);
   return Object.fromEntries(
     samples.map(({ event_type, version, sample }) => [`${event_type} ${version}`, sample.data]),

@@ -45,11 +45,7 @@ export async function audit(target: Target, book: Book): Promise<Audit> {
 }
 
 /** Each event has its effect and its record once, as the platform was told. */
-async function compareEffects(
-  target: Target,
-  book: Book,
-  faults: Faults,
-): Promise<{ lost: number; doubled: number }> {
+async function compareEffects(target: Target, book: Book, faults: Faults): Promise<{ lost: number; doubled: number }> {
   const [effects, records] = [new Uint8Array(book.pages.length), new Uint8Array(book.pages.length)];
   for await (const { event_id, times } of eachRow(target, EFFECTS)) {
     const number = book.numberOf(String(event_id));
@@ -123,8 +119,7 @@ const RECORDS = "SELECT event_id, result FROM oncehook_records WHERE event_type 
 const CHECKS = [
   {
     what: "a record that is not completed",
-    statement:
-      "SELECT event_id, status FROM oncehook_records WHERE status <> 'completed' OR processed_at IS NULL",
+    statement: "SELECT event_id, status FROM oncehook_records WHERE status <> 'completed' OR processed_at IS NULL",
   },
   {
     what: "postings of an event that do not balance",

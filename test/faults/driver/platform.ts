@@ -43,9 +43,7 @@ export class Platform {
     this.#book = book;
     this.#chance = chance;
     const limits = { headersTimeout: ANSWER_LIMIT_MS, bodyTimeout: ANSWER_LIMIT_MS };
-    this.#pools = rules.origins.map(
-      (origin) => new Pool(origin, { connections: rules.connections, ...limits }),
-    );
+    this.#pools = rules.origins.map((origin) => new Pool(origin, { connections: rules.connections, ...limits }));
   }
 
   /**

@@ -91,9 +91,7 @@ export class StrictPlatform {
   #assertEnabled(): void {
     if (this.#seen.mostInARow < this.#rules.disabledAfter) return;
     const answers = [...this.#book.answers].map(([what, count]) => `${count} × ${what}`).join(", ");
-    throw new EndpointDisabled(
-      `${this.#rules.disabledAfter} deliveries in a row have failed; seen: ${answers}`,
-    );
+    throw new EndpointDisabled(`${this.#rules.disabledAfter} deliveries in a row have failed; seen: ${answers}`);
   }
 
   async #request(number: number): Promise<boolean> {

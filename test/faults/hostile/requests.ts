@@ -20,20 +20,7 @@ const PATHS = [
   "/api/v1/failures",
   "/api/platform/oauth?code=1&state=2",
 ];
-const METHODS = [
-  "POST",
-  "POST",
-  "POST",
-  "POST",
-  "GET",
-  "PUT",
-  "HEAD",
-  "OPTIONS",
-  "TRACE",
-  "CONNECT",
-  "post",
-  "P\0ST",
-];
+const METHODS = ["POST", "POST", "POST", "POST", "GET", "PUT", "HEAD", "OPTIONS", "TRACE", "CONNECT", "post", "P\0ST"];
 
 /** Header lines that have been the way in elsewhere. */
 const HEADERS = [
@@ -82,21 +69,14 @@ export function hostileRequest(chance: Chance, secret: string, naughty: readonly
   const signature = createHmac("sha256", isSigned ? secret : "another")
     .update(body)
     .digest("hex");
-  const lines = [
-    "Host: oncehook",
-    "Connection: close",
-    `Content-Length: ${body.length}`,
-    `X-Signature: ${signature}`,
-  ];
+  const lines = ["Host: oncehook", "Connection: close", `Content-Length: ${body.length}`, `X-Signature: ${signature}`];
   if (chance.is(0.3)) lines.push(chance.pick(HEADERS));
   if (chance.is(0.1)) lines.push(`X-Strange: ${chance.pick(naughty)}`);
   if (chance.is(0.05)) lines.splice(chance.below(lines.length), 1);
   if (chance.is(0.05)) lines.push(chance.pick(lines));
   const method = chance.is(0.85) ? "POST" : chance.pick(METHODS);
   const path = chance.is(0.85) ? PATHS[0] : chance.pick(PATHS);
-  const version = chance.is(0.97)
-    ? "HTTP/1.1"
-    : chance.pick(["HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTP/1.1", ""]);
+  const version = chance.is(0.97) ? "HTTP/1.1" : chance.pick(["HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTP/1.1", ""]);
   const end = chance.is(0.98) ? "\r\n" : chance.pick(["\n", "\r", "\r\n\r\n", "\r\n \r\n"]);
   const head = `${method} ${path} ${version}${end}${lines.join(end)}${end}${end}`;
   return Buffer.concat([Buffer.from(head, "utf8"), body]);

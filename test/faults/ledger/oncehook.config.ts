@@ -50,9 +50,7 @@ async function post({ event, tx, notify }: Run): Promise<{ posted: string; cents
     .withTables<{ ledger_effects: { event_id: string; times: number } }>()
     .insertInto("ledger_effects")
     .values({ event_id: id, times: 1 })
-    .onConflict((conflict) =>
-      conflict.column("event_id").doUpdateSet({ times: sql`ledger_effects.times + 1` }),
-    )
+    .onConflict((conflict) => conflict.column("event_id").doUpdateSet({ times: sql`ledger_effects.times + 1` }))
     .execute();
   await sql`INSERT INTO ledger_postings (event_id, account, debit, credit)
     VALUES (${id}, ${from}, ${cents}, 0), (${id}, ${to}, 0, ${cents})`.execute(tx.query);
@@ -63,9 +61,7 @@ async function post({ event, tx, notify }: Run): Promise<{ posted: string; cents
 /** Two rows that many events want, in either order: on PostgreSQL they wait for each other, and deadlock. */
 async function transfer(run: Run): Promise<{ posted: string; cents: number }> {
   const { from, to, cents } = run.event.data;
-  await sql`UPDATE ledger_accounts SET cents = cents - ${cents} WHERE account = ${from}`.execute(
-    run.tx.query,
-  );
+  await sql`UPDATE ledger_accounts SET cents = cents - ${cents} WHERE account = ${from}`.execute(run.tx.query);
   await sql`UPDATE ledger_accounts SET cents = cents + ${cents} WHERE account = ${to}`.execute(run.tx.query);
   return post(run);
 }

@@ -32,8 +32,5 @@ const both = (step: string): KillPoint[] => [
 export function killPoints(dialect: Dialect): KillPoint[] {
   const statements = Object.keys(STEPS);
   if (dialect === "sqlite") return [...statements, "flush", "checkpoint", "answer"].flatMap(both);
-  return [
-    ...statements.flatMap((step) => [...both(step), { step, when: "sent" } as const]),
-    ...both("answer"),
-  ];
+  return [...statements.flatMap((step) => [...both(step), { step, when: "sent" } as const]), ...both("answer")];
 }

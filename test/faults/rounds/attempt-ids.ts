@@ -35,9 +35,7 @@ export function attemptIds(dialect: Dialect, full: number): Round {
     full,
     short: 4,
     run: (place) =>
-      inParts(place, (kills) =>
-        place.withTarget(dialect, (target) => killed(target, kills, place.chance.fork())),
-      ),
+      inParts(place, (kills) => place.withTarget(dialect, (target) => killed(target, kills, place.chance.fork()))),
   };
 }
 
@@ -50,9 +48,7 @@ async function killed(target: Target, kills: number, chance: Chance) {
   const transfers = new TransferBook(`w${chance.below(1e9).toString(36)}`, "ledger_outside", SECRET);
   const members = new EqualBook(`g${chance.below(1e9).toString(36)}`, "ledger_posting", SECRET);
   const sendTransfer = (number: number) => {
-    const body = Buffer.from(
-      JSON.stringify({ ...transfers.contentOf(number), sent_at: new Date().toISOString() }),
-    );
+    const body = Buffer.from(JSON.stringify({ ...transfers.contentOf(number), sent_at: new Date().toISOString() }));
     const signature = sign("sha256", body, privateKey).toString("base64");
     const headers = { "x-signature-sha256": signature, "x-delivery-id": randomUUID() };
     return deliver(`${origin}/api/transfers/callback`, headers, body);
@@ -61,11 +57,7 @@ async function killed(target: Target, kills: number, chance: Chance) {
     const body = Buffer.from(JSON.stringify(members.entryOf()));
     const signature = createHmac("sha256", SECRET).update(body).digest("hex");
     const own = { "x-github-event": members.type, "x-github-delivery": members.idOf(number) };
-    return deliver(
-      `${origin}/api/code/callback`,
-      { ...own, "x-hub-signature-256": `sha256=${signature}` },
-      body,
-    );
+    return deliver(`${origin}/api/code/callback`, { ...own, "x-hub-signature-256": `sha256=${signature}` }, body);
   };
   try {
     let isOver = false;
@@ -111,11 +103,7 @@ export interface SendingState {
 }
 
 /** Sends one event after the other, each until it has succeeded. @throws Error where one does not in time */
-export async function sendAll(
-  book: Book,
-  send: (number: number) => Promise<boolean>,
-  state: () => SendingState,
-) {
+export async function sendAll(book: Book, send: (number: number) => Promise<boolean>, state: () => SendingState) {
   while (!state().isOver) {
     const { number } = book.open();
     const openedAt = performance.now();

@@ -44,12 +44,7 @@ export function batches(dialect: Dialect, full: number): Round {
   };
 }
 
-async function killed(
-  target: Target,
-  platform: BatchPlatform,
-  kills: number,
-  chance: Chance,
-): Promise<Audit> {
+async function killed(target: Target, platform: BatchPlatform, kills: number, chance: Chance): Promise<Audit> {
   const fleet = await Fleet.start(target, { env: { LEDGER_MAIL_KEY: platform.publicKey } });
   try {
     let isOver = false;

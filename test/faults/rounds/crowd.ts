@@ -128,11 +128,7 @@ const forged = crowd({
     const forge = async (): Promise<void> => {
       while (sent < place.count) {
         sent += 1;
-        const { status } = await call(
-          origin.origin,
-          strayEvent(`forged-${sent}`, "ledger_posting"),
-          "not-the-secret",
-        );
+        const { status } = await call(origin.origin, strayEvent(`forged-${sent}`, "ledger_posting"), "not-the-secret");
         if (status !== 401) faults.push(`a forgery was answered ${status}`);
       }
     };

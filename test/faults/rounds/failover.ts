@@ -63,11 +63,7 @@ async function failOver(chance: Chance): Promise<Audit> {
  * What waits for an absent standby becomes visible when its server is restarted, and no standby has it. Somebody who is sent
  * such an event again must not take it for done.
  */
-async function withoutStandby(
-  primary: PostgresCluster,
-  standby: PostgresCluster,
-  chance: Chance,
-): Promise<void> {
+async function withoutStandby(primary: PostgresCluster, standby: PostgresCluster, chance: Chance): Promise<void> {
   await standby.stop("fast");
   await sleep(chance.between(500, 2_000));
   await primary.stop("fast");

@@ -43,10 +43,7 @@ export function flood(dialect: Dialect): Round {
           const [loud, quiet] = [platform("loud", FLOOD), platform("quiet", QUIET)];
           const count = Math.ceil(place.count / 100);
           await Promise.all([loud.sends.run(place.count), quiet.sends.run(count)]);
-          await until(
-            async () => (await countOf(target, "ledger_effects")) === place.count + count,
-            SETTLING_MS,
-          );
+          await until(async () => (await countOf(target, "ledger_effects")) === place.count + count, SETTLING_MS);
           await until(async () => (await countOf(target, "oncehook_failures")) === 0);
           await fleet.stopAll();
           const { longestMs, failed } = quiet.sends.seen;

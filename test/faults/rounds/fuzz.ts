@@ -86,12 +86,7 @@ function identifies(body: Uint8Array): void {
   const found = identify(body);
   if ("kind" in found) return;
   const { eventId } = found;
-  if (
-    eventId === "" ||
-    Buffer.byteLength(eventId) > 255 ||
-    !eventId.isWellFormed() ||
-    CONTROL.test(eventId)
-  ) {
+  if (eventId === "" || Buffer.byteLength(eventId) > 255 || !eventId.isWellFormed() || CONTROL.test(eventId)) {
     throw new Error(`an id that cannot be kept: ${JSON.stringify(eventId)}`);
   }
   const { event_id: own } = JSON.parse(Buffer.from(body).toString("utf8")) as { event_id?: unknown };

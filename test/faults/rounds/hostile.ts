@@ -8,12 +8,7 @@ import type { Ran, Round } from "./round.ts";
 
 const AT_ONCE = 48;
 /** What must not be found in anything that leaves the process: the secrets it was given, in each form they may take. */
-const SECRETS = [
-  SECRET,
-  TOKEN,
-  Buffer.alloc(32, 7).toString("base64"),
-  Buffer.from(SECRET).toString("base64"),
-];
+const SECRETS = [SECRET, TOKEN, Buffer.alloc(32, 7).toString("base64"), Buffer.from(SECRET).toString("base64")];
 
 /** Requests that were made to break something, over real sockets: none is a fault of the receiver's, none gets a secret out. */
 export const hostile: Round = {
@@ -61,9 +56,7 @@ export const hostile: Round = {
         const { adminUrl } = await fleet.serving(0);
         listen(await (await fetch(`${adminUrl}/metrics`)).text(), "the metrics");
       });
-      const figures = Object.fromEntries(
-        [...statuses].map(([status, count]) => [`answered ${status}`, count]),
-      );
+      const figures = Object.fromEntries([...statuses].map(([status, count]) => [`answered ${status}`, count]));
       const sent = [...statuses.values()].reduce((sum, count) => sum + count, 0);
       return { count: sent, audits: [audit], figures, faults };
     }),

@@ -19,9 +19,9 @@ import { refusals } from "./refusals.ts";
 import type { Round } from "./round.ts";
 import { rolling, stops } from "./signals.ts";
 import { storm } from "./storm.ts";
-import { UNAUTHENTICATED_ROUNDS } from "./unauthenticated.ts";
 import { clocks, halts } from "./time.ts";
 import { timing } from "./timing.ts";
+import { UNAUTHENTICATED_ROUNDS } from "./unauthenticated.ts";
 import { UNRULY_ROUNDS } from "./unruly.ts";
 
 /** In the order in which they run: first what a machine that gets other work in the meantime would spoil. */

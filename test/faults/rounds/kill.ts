@@ -62,32 +62,26 @@ export function killAtSteps(dialect: Dialect, full: number): Round {
       let next = start;
       return inParts(place, (kills) =>
         place.withTarget(dialect, (target) =>
-          underFire(
-            { ...FAILING_AT_SAVEPOINTS, target, chance: place.chance.fork() },
-            async ({ fleet, chance }) => {
-              for (let kill = 0; kill < kills; kill += 1) {
-                const point = points[next % points.length] as KillPoint;
-                next += 1;
-                await fleet.stop(0);
-                // The first times are those of the start, before anybody has called.
-                const times = chance.between(2, point.step === "checkpoint" ? 3 : 60);
-                // It may come there before anybody has seen it serve.
-                await fleet.launch(0, {
-                  ...(SAVEPOINT_STEPS.includes(point.step) ? FAILING : {}),
-                  NODE_OPTIONS: `--import=${PRELOAD}`,
-                  ONCEHOOK_KILL_AT: `${point.step}:${point.when}:${times}`,
-                });
-                const ending = await Promise.race([
-                  fleet.ended(0),
-                  sleep(STEP_LIMIT_MS, "never", { ref: false }),
-                ]);
-                if (ending !== "SIGKILL") {
-                  throw new Error(`${point.step}, ${point.when}, ${times} times: ended with ${ending}`);
-                }
-                await fleet.up(0);
+          underFire({ ...FAILING_AT_SAVEPOINTS, target, chance: place.chance.fork() }, async ({ fleet, chance }) => {
+            for (let kill = 0; kill < kills; kill += 1) {
+              const point = points[next % points.length] as KillPoint;
+              next += 1;
+              await fleet.stop(0);
+              // The first times are those of the start, before anybody has called.
+              const times = chance.between(2, point.step === "checkpoint" ? 3 : 60);
+              // It may come there before anybody has seen it serve.
+              await fleet.launch(0, {
+                ...(SAVEPOINT_STEPS.includes(point.step) ? FAILING : {}),
+                NODE_OPTIONS: `--import=${PRELOAD}`,
+                ONCEHOOK_KILL_AT: `${point.step}:${point.when}:${times}`,
+              });
+              const ending = await Promise.race([fleet.ended(0), sleep(STEP_LIMIT_MS, "never", { ref: false })]);
+              if (ending !== "SIGKILL") {
+                throw new Error(`${point.step}, ${point.when}, ${times} times: ended with ${ending}`);
               }
-            },
-          ),
+              await fleet.up(0);
+            }
+          }),
         ),
       );
     },

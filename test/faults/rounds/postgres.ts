@@ -119,8 +119,7 @@ const conflicts: Round = {
       place.withTarget("postgres", async (target) => {
         const type = place.chance.pick(["ledger_transfer", "ledger_serial"]);
         const url = new URL(target.url);
-        if (type === "ledger_serial")
-          url.searchParams.set("options", "-c default_transaction_isolation=serializable");
+        if (type === "ledger_serial") url.searchParams.set("options", "-c default_transaction_isolation=serializable");
         const fire: Fire = {
           ...FIRE,
           type,
@@ -140,7 +139,6 @@ const conflicts: Round = {
     };
   },
 };
-const UNDONE =
-  "SELECT deadlocks + xact_rollback AS undone FROM pg_stat_database WHERE datname = current_database()";
+const UNDONE = "SELECT deadlocks + xact_rollback AS undone FROM pg_stat_database WHERE datname = current_database()";
 
 export const POSTGRES_ROUNDS = [restarts, terminated, cuts, swallowed, conflicts];

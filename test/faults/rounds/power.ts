@@ -63,19 +63,16 @@ async function withPower(
       });
       const file = target.url.slice("sqlite:".length);
       try {
-        return await underFire(
-          { target, chance: place.chance.fork(), env, platform: PLATFORM },
-          async (round) => {
-            const { fleet, chance } = round;
-            for (let done = 0; done < count; done += 1) {
-              await sleep(chance.between(100, 600));
-              await before(round);
-              await fleet.kill(0);
-              power.fail(file);
-              await fleet.up(0);
-            }
-          },
-        );
+        return await underFire({ target, chance: place.chance.fork(), env, platform: PLATFORM }, async (round) => {
+          const { fleet, chance } = round;
+          for (let done = 0; done < count; done += 1) {
+            await sleep(chance.between(100, 600));
+            await before(round);
+            await fleet.kill(0);
+            power.fail(file);
+            await fleet.up(0);
+          }
+        });
       } finally {
         power.destroy();
       }

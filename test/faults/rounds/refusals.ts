@@ -28,9 +28,7 @@ export function refusals(dialect: Dialect, full: number): Round {
     full,
     short: 4,
     run: (place) =>
-      inParts(place, (kills) =>
-        place.withTarget(dialect, (target) => refused(target, kills, place.chance.fork())),
-      ),
+      inParts(place, (kills) => place.withTarget(dialect, (target) => refused(target, kills, place.chance.fork()))),
   };
 }
 

@@ -8,9 +8,7 @@ import type { Round } from "./round.ts";
 /** What a platform sees of a receiver that goes away in good order: a refused or reset connection, never a failure. */
 const RESETS = new Set(["ECONNREFUSED", "ECONNRESET", "UND_ERR_SOCKET", "EPIPE"]);
 
-interface GoodOrder
-  extends Pick<Round, "name" | "title" | "full" | "short">,
-    Pick<Fire, "size" | "platform"> {
+interface GoodOrder extends Pick<Round, "name" | "title" | "full" | "short">, Pick<Fire, "size" | "platform"> {
   readonly dialect: Dialect;
   readonly harm: (round: UnderFire) => Promise<void>;
 }

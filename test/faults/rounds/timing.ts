@@ -28,9 +28,7 @@ export const timing: Round = {
     // Both kinds come with the same bodies, as many different texts, made alike: otherwise what is compared is how well
     // the processor knows them.
     const cases = Array.from({ length: BODIES }, (_, number) => {
-      const body = Buffer.from(
-        JSON.stringify({ event_id: `timing-${number}`, event_type: "payment_notify" }),
-      );
+      const body = Buffer.from(JSON.stringify({ event_id: `timing-${number}`, event_type: "payment_notify" }));
       const right = signHmac(SECRET, body);
       return {
         body,
@@ -54,8 +52,7 @@ export const timing: Round = {
       "mean ns, right but for its end": mean(near).toFixed(0),
       "mean ns, all wrong": mean(far).toFixed(0),
     };
-    const faults =
-      Math.abs(t) > MAX_T ? [`the check's time tells how much of a signature is right: t = ${t}`] : [];
+    const faults = Math.abs(t) > MAX_T ? [`the check's time tells how much of a signature is right: t = ${t}`] : [];
     return { count: place.count, audits: [], figures, faults };
   },
 };

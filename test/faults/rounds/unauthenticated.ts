@@ -105,8 +105,7 @@ async function crowded({ fleet, book }: UnderFire, crowd: Crowd, quiet: number):
     for (const socket of sockets) socket.destroy();
   }
   if (found.growthMb > MAX_GROWTH_MB) found.faults.push(`RSS grew by ${found.growthMb.toFixed(0)} MB`);
-  if (found.slowestMs > MAX_MS)
-    found.faults.push(`an authentic callback took ${found.slowestMs.toFixed(0)} ms`);
+  if (found.slowestMs > MAX_MS) found.faults.push(`an authentic callback took ${found.slowestMs.toFixed(0)} ms`);
   return found;
 }
 

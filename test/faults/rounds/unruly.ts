@@ -95,8 +95,7 @@ function unruly(kind: Unruly, dialect: Dialect): Round {
         });
         const effects = await rowsOf(target, STRAYS);
         const expected = kind.leavesEffect ? place.count : 0;
-        if (effects.length !== expected)
-          faults.push(`${effects.length} strays had an effect, and not ${expected}`);
+        if (effects.length !== expected) faults.push(`${effects.length} strays had an effect, and not ${expected}`);
         if (effects.some(({ times }) => Number(times) !== 1)) faults.push("a stray had two effects");
         return { count: place.count, audits: [audit], faults };
       }),

@@ -50,10 +50,7 @@ describe("OpenTelemetry", () => {
   it.each([
     ["nothing asks for traces", {}],
     ["OTEL_SDK_DISABLED is true", { OTEL_TRACES_EXPORTER: "otlp", OTEL_SDK_DISABLED: "true" }],
-    [
-      "OTEL_TRACES_EXPORTER is none",
-      { OTEL_TRACES_EXPORTER: "none", OTEL_EXPORTER_OTLP_ENDPOINT: "http://[::1]" },
-    ],
+    ["OTEL_TRACES_EXPORTER is none", { OTEL_TRACES_EXPORTER: "none", OTEL_EXPORTER_OTLP_ENDPOINT: "http://[::1]" }],
   ])("no module of OpenTelemetry is loaded where %s", { tags: "full" }, async (_case, env) => {
     expect(await loadedBy(env)).toEqual([]);
   });
@@ -185,9 +182,7 @@ describe("a collector", () => {
         async (receiver, collector) => {
           collector.answers = false;
           for (let round = 0; round < 10; round += 1) {
-            const answers = await Promise.all(
-              Array.from({ length: 20 }, () => receiver.send(event("quick", {}))),
-            );
+            const answers = await Promise.all(Array.from({ length: 20 }, () => receiver.send(event("quick", {}))));
             expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
           }
           await until(() => collector.posted.length > 0);

@@ -152,9 +152,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
 
   it("a refused callback's trace ends with the span that refuses it, which is no internal error", () =>
     withTraced(dialect, async (receiver, collector) => {
-      expect((await receiver.send(payment(), { secret: "another-secret-of-32-bytes-long!" })).status).toBe(
-        401,
-      );
+      expect((await receiver.send(payment(), { secret: "another-secret-of-32-bytes-long!" })).status).toBe(401);
       const { root, tree, span } = await collector.trace(ROOT);
       expect(tree).toEqual([ROOT, "verify"]);
       expect(span("verify").attributes).toEqual({ "oncehook.outcome": "signature_mismatch" });
@@ -303,9 +301,7 @@ describeFullOnPostgres("the trace of a callback on %s", (dialect) => {
         for (const { event_id } of ids) {
           const isOwn = (line: { msg?: unknown; event_id?: unknown }) =>
             line.msg === "the failure could not be stored for a retry" && line.event_id === event_id;
-          const root = collector
-            .spans()
-            .find(({ attributes }) => attributes["oncehook.event_id"] === event_id);
+          const root = collector.spans().find(({ attributes }) => attributes["oncehook.event_id"] === event_id);
           expect(receiver.lines.find(isOwn)).toMatchObject({ trace_id: root?.traceId });
         }
       },

@@ -77,8 +77,7 @@ describe("the envelope of an event", () => {
 
   it("the envelope of an event has the payload from the first place that is there", () => {
     const contract = contractOf({ ...SIMPLE, data: ["body.data.object", "body.data"] });
-    const dataOf = (data: JsonValue) =>
-      eventsOf(contract, requestOf({ id: "1", type: "t", data }))[0]!.json.data;
+    const dataOf = (data: JsonValue) => eventsOf(contract, requestOf({ id: "1", type: "t", data }))[0]!.json.data;
     expect([dataOf({ object: { a: 1 } }), dataOf({ b: 2 }), dataOf([1]), dataOf("text")]).toEqual([
       { a: 1 },
       { b: 2 },
@@ -90,10 +89,8 @@ describe("the envelope of an event", () => {
 
 describe("the time of an event", () => {
   const timeOf = (unit: "seconds" | "milliseconds" | "iso", at: JsonValue) =>
-    eventsOf(
-      contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit } }),
-      requestOf({ id: "1", type: "t", at }),
-    )[0]!.json.timestamp;
+    eventsOf(contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit } }), requestOf({ id: "1", type: "t", at }))[0]!
+      .json.timestamp;
 
   it.each([
     ["seconds", 1_700_000_000, 1_700_000_000],
@@ -274,8 +271,7 @@ describe("a batch", () => {
   });
 
   it("a batch takes 10,000 events and no more", () => {
-    const items = (count: number) =>
-      batchOf(...Array.from({ length: count }, (_, id) => ({ id, type: "t" })));
+    const items = (count: number) => batchOf(...Array.from({ length: count }, (_, id) => ({ id, type: "t" })));
     expect(eventsOf(contractOf(BATCH), items(10_000))).toHaveLength(10_000);
     expect(contractOf(BATCH).read(items(10_001))).toMatchObject({ code: "body_malformed" });
   });
@@ -309,11 +305,7 @@ describe("a batch", () => {
     const at = ["body.a[].b[].c[]", "body.a[].d[]"];
     const contract = contractOf({ ...NESTED, batch: { at } });
     const ids = (body: JsonValue) => eventsOf(contract, requestOf(body)).map(({ eventId }) => eventId);
-    expect(ids({ a: [{ b: { c: { id: 1 } } }, { b: [{ c: [{ id: 2 }] }], d: { id: 3 } }] })).toEqual([
-      "1",
-      "2",
-      "3",
-    ]);
+    expect(ids({ a: [{ b: { c: { id: 1 } } }, { b: [{ c: [{ id: 2 }] }], d: { id: 3 } }] })).toEqual(["1", "2", "3"]);
     for (const a of [
       { b: "x", d: [{ id: 1 }] },
       { b: [{}], d: [{ id: 1 }] },
@@ -360,17 +352,7 @@ describe("a contract", () => {
       contractOf({ id: "{parent.id}-{item.id}", type: "=t", batch: { at: "body.entry[].changes[]" } }),
       contractOf({ ...SIMPLE, body: "form" }),
     ];
-    const keys = fc.constantFrom(
-      "id",
-      "type",
-      "at",
-      "data",
-      "entry",
-      "changes",
-      "headers",
-      "toString",
-      "__proto__",
-    );
+    const keys = fc.constantFrom("id", "type", "at", "data", "entry", "changes", "headers", "toString", "__proto__");
     const value = fc.letrec((tie) => ({
       any: fc.oneof(
         { maxDepth: 5 },

@@ -12,18 +12,13 @@ const TARGET = "/api/source/callback";
 const TEXT = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
 const get = (query: string, headers: Record<string, string> = {}) =>
   requestOf("", { method: "GET", target: `${TARGET}?${query}`, headers });
-const hmac = (text: string, encoding: "hex" | "base64") =>
-  createHmac("sha256", SECRET).update(text).digest(encoding);
+const hmac = (text: string, encoding: "hex" | "base64") => createHmac("sha256", SECRET).update(text).digest(encoding);
 
 const contractWith = (handshake: Handshake, environment: Partial<ContractEnvironment> = {}) =>
   contractOf({ id: "body.id", type: "body.type", handshakes: [handshake] }, environment);
 
 /** What a handshake answers, asked where it is asked; undefined where the request is none. */
-async function answerTo(
-  handshake: Handshake,
-  request: SignedRequest,
-  environment: Partial<ContractEnvironment> = {},
-) {
+async function answerTo(handshake: Handshake, request: SignedRequest, environment: Partial<ContractEnvironment> = {}) {
   const contract = contractWith(handshake, environment);
   if (!handshake.isSigned) return await contract.challenge?.(request);
   const read = contract.read(request);
@@ -177,9 +172,7 @@ describe("a handshake", () => {
       when: { "header.Validation-Token": true },
       reply: { kind: "header", name: "Validation-Token" },
     };
-    expect(
-      await answerTo(ringCentral, requestOf("", { headers: { "Validation-Token": "a-b" } })),
-    ).toMatchObject({
+    expect(await answerTo(ringCentral, requestOf("", { headers: { "Validation-Token": "a-b" } }))).toMatchObject({
       status: 200,
       headers: { "validation-token": "a-b" },
       body: "",
@@ -339,13 +332,10 @@ describe("an echoed text", () => {
 
   it("an echoed text of JSON is never signed for an unauthenticated sender", async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue())),
-        async (body) => {
-          const query = new URLSearchParams({ crc_token: JSON.stringify(body) }).toString();
-          expect(await answerTo(X, get(query))).toMatchObject({ kind: "refused" });
-        },
-      ),
+      fc.asyncProperty(fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue())), async (body) => {
+        const query = new URLSearchParams({ crc_token: JSON.stringify(body) }).toString();
+        expect(await answerTo(X, get(query))).toMatchObject({ kind: "refused" });
+      }),
     );
   });
 });
@@ -441,12 +431,7 @@ describe("an address to visit", () => {
 
 describe("a request that is no handshake", () => {
   it("a request that is no handshake is left to the signature", async () => {
-    const others = [
-      get(""),
-      get("hub.mode=unsubscribe"),
-      requestOf({ id: "1" }),
-      requestOf("", { method: "HEAD" }),
-    ];
+    const others = [get(""), get("hub.mode=unsubscribe"), requestOf({ id: "1" }), requestOf("", { method: "HEAD" })];
     for (const request of others) expect(await answerTo(META, request)).toBeUndefined();
   });
 
@@ -478,9 +463,7 @@ describe("a request that is no handshake", () => {
     fc.assert(
       fc.property(fc.constantFrom("GET", "POST", "HEAD"), fc.string(), body, (method, query, bytes) => {
         const answer = contract.challenge?.(requestOf(bytes, { method, target: `${TARGET}?${query}` }));
-        expect(
-          answer === undefined || "status" in answer || "code" in answer || answer instanceof Promise,
-        ).toBe(true);
+        expect(answer === undefined || "status" in answer || "code" in answer || answer instanceof Promise).toBe(true);
       }),
     );
   });

@@ -7,10 +7,7 @@ import { verifiedEvents } from "../../support/preset.ts";
 
 const UNSIGNED = { id: "header.X-Id", type: "=order" } as const;
 
-function keysOf(
-  data: Partial<ContractData>,
-  sent: readonly [body: JsonValue, headers?: Record<string, string>][],
-) {
+function keysOf(data: Partial<ContractData>, sent: readonly [body: JsonValue, headers?: Record<string, string>][]) {
   const contract = contractOf({ ...UNSIGNED, ...data });
   return sent.flatMap(([body, headers = {}]) =>
     eventsOf(contract, requestOf(body, { headers })).map(({ eventId }) => eventId),

@@ -1,11 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  compileLocation,
-  compileText,
-  readKept,
-  type TextPlace,
-} from "../../../src/sources/contract/locate.ts";
+import { compileLocation, compileText, readKept, type TextPlace } from "../../../src/sources/contract/locate.ts";
 import type { Readable } from "../../../src/sources/contract/reading.ts";
 
 const reading = (body: unknown, more: Partial<Readable> = {}): Readable => ({
@@ -18,8 +13,7 @@ const reading = (body: unknown, more: Partial<Readable> = {}): Readable => ({
   delivery: () => "of the delivery",
   ...more,
 });
-const textAt = (place: TextPlace | readonly TextPlace[], from: Readable) =>
-  readKept(compileText(place), from);
+const textAt = (place: TextPlace | readonly TextPlace[], from: Readable) => readKept(compileText(place), from);
 
 describe("a location", () => {
   it.each([
@@ -27,11 +21,7 @@ describe("a location", () => {
     ["body.a.b[1].c", { a: { b: [0, { c: "deep" }] } }, "deep"],
     ["body[0].id", [{ id: "first" }], "first"],
     ["body.event-data.id", { "event-data": { id: "dashed" } }, "dashed"],
-    [
-      'body["data[id]"]',
-      { "data[id]": "a field whose name has brackets" },
-      "a field whose name has brackets",
-    ],
+    ['body["data[id]"]', { "data[id]": "a field whose name has brackets" }, "a field whose name has brackets"],
     ['body.a["b.c"][0]', { a: { "b.c": ["x"] } }, "x"],
     ["body.update_id", { update_id: 9007199254740991 }, "9007199254740991"],
     ["sha256", {}, "00ff"],
@@ -99,12 +89,8 @@ describe("a location", () => {
   });
 
   it("a location is signed where all of its parts lie in the signed bytes", () => {
-    const signed = ["body.id", "item.id", "sha256", "{body.a}-{body.b}"].map(
-      (place) => compileText(place).isSigned,
-    );
-    const others = ["header.X-Id", "query.id", "{body.a}-{header.X-Id}"].map(
-      (place) => compileText(place).isSigned,
-    );
+    const signed = ["body.id", "item.id", "sha256", "{body.a}-{body.b}"].map((place) => compileText(place).isSigned);
+    const others = ["header.X-Id", "query.id", "{body.a}-{header.X-Id}"].map((place) => compileText(place).isSigned);
     expect([...signed, ...others]).toEqual([true, true, true, true, false, false, false]);
   });
 

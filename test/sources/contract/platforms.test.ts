@@ -113,11 +113,7 @@ const SAMPLES: Record<string, Sample> = {
   },
   WhatsApp: {
     contract: {
-      id: [
-        "item.value.messages[0].id",
-        "{item.value.statuses[0].id}.{item.value.statuses[0].status}",
-        "sha256",
-      ],
+      id: ["item.value.messages[0].id", "{item.value.statuses[0].id}.{item.value.statuses[0].status}", "sha256"],
       type: "{body.object}.{item.field}",
       eventTime: { at: "item.value.messages[0].timestamp", unit: "seconds" },
       batch: { at: "body.entry[].changes[]" },
@@ -246,9 +242,7 @@ const SAMPLES: Record<string, Sample> = {
       Timestamp: "2012-05-02T00:54:06.655Z",
     },
     headers: { "Content-Type": "text/plain; charset=UTF-8" },
-    events: [
-      ["22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324", "arn:aws:sns:us-west-2:123456789012:MyTopic", 1_335_920_046],
-    ],
+    events: [["22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324", "arn:aws:sns:us-west-2:123456789012:MyTopic", 1_335_920_046]],
   },
   Notion: {
     contract: { id: "body.id", type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" } },

@@ -27,20 +27,17 @@ describe("the visit of an address that a platform names", () => {
     });
   });
 
-  it.each([302, 403, 500])(
-    "an answer with %i makes the platform ask again, and no redirect is followed",
-    (status) => {
-      const seen: string[] = [];
-      const serve: RequestListener = ({ url = "" }, response) => {
-        seen.push(url);
-        response.writeHead(status, { location: "/elsewhere" }).end();
-      };
-      return withServer(serve, async (url) => {
-        await expect(visitAddress(`${url}/confirm`)).rejects.toThrow(`answered a visit with ${status}`);
-        expect(seen).toEqual(["/confirm"]);
-      });
-    },
-  );
+  it.each([302, 403, 500])("an answer with %i makes the platform ask again, and no redirect is followed", (status) => {
+    const seen: string[] = [];
+    const serve: RequestListener = ({ url = "" }, response) => {
+      seen.push(url);
+      response.writeHead(status, { location: "/elsewhere" }).end();
+    };
+    return withServer(serve, async (url) => {
+      await expect(visitAddress(`${url}/confirm`)).rejects.toThrow(`answered a visit with ${status}`);
+      expect(seen).toEqual(["/confirm"]);
+    });
+  });
 
   it("the visit of an address that a platform names ends at its time limit", () =>
     withServer(

@@ -22,10 +22,7 @@ const data: HmacData = {
 };
 const body = Buffer.from('{"id":1,"amount":12.50}');
 
-function diagnosisWith(
-  hmac: HmacData | undefined,
-  { secrets = [SECRET], named = 0, isOwn = false, others = 0 } = {},
-) {
+function diagnosisWith(hmac: HmacData | undefined, { secrets = [SECRET], named = 0, isOwn = false, others = 0 } = {}) {
   return createDiagnosis({
     name: "acme",
     title: "Acme",
@@ -107,9 +104,7 @@ describe("the diagnosis of a source's signature", () => {
   it("content that is joined in another way is recognized", () => {
     const alone = { ...data, signed: "{body}" };
     const headers = signHmacRequest(alone, { secret: SECRET, body, now: NOW });
-    const given = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]),
-    );
+    const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]));
     expect(diagnosisWith(data)(mismatch, request(given))).toMatchObject({
       code: "other_content",
       message: "The signature covers the body alone.",
@@ -123,9 +118,7 @@ describe("the diagnosis of a source's signature", () => {
     ["base64", { ...data, signature: { ...data.signature, encoding: "base64" } } as const],
   ])("a body that was cut is noticed with a signature in %s", (_name, own: HmacData) => {
     const headers = signHmacRequest(own, { secret: SECRET, body, now: NOW });
-    const given = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]),
-    );
+    const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]));
     expect(diagnosisWith(own)(mismatch, request(given, body.subarray(0, 12)))).toMatchObject({
       code: "truncated",
       confirmed: false,

@@ -58,14 +58,11 @@ function diagnosed(one: Partial<RefusedCase>): Diagnosis | undefined {
 }
 
 describe("the diagnosis of a signature", () => {
-  it.each(REFUSED_CASES.map((one) => [one.title, one] as const))(
-    "a diagnosis finds the cause: %s",
-    (_title, one) => {
-      const diagnosis = diagnosed(one);
-      expect(diagnosis).toMatchObject({ code: one.code, message: expect.stringContaining(one.message) });
-      expect(diagnosis?.remedy).toContain(REMEDIES[one.code]);
-    },
-  );
+  it.each(REFUSED_CASES.map((one) => [one.title, one] as const))("a diagnosis finds the cause: %s", (_title, one) => {
+    const diagnosis = diagnosed(one);
+    expect(diagnosis).toMatchObject({ code: one.code, message: expect.stringContaining(one.message) });
+    expect(diagnosis?.remedy).toContain(REMEDIES[one.code]);
+  });
 
   it("every code of a signature's diagnosis has a case", () => {
     const found = new Set(REFUSED_CASES.map(({ code }) => code));
@@ -223,11 +220,7 @@ describe("the diagnosis of a timestamp", () => {
     ["timestamp_missing", [""], "missing, expected whole seconds since the epoch"],
     ["timestamp_missing", ["1767225600", "1767225600"], "stands 2 times, expected once"],
     ["timestamp_missing", ["1767225600000"], "in milliseconds, expected whole seconds since the epoch"],
-    [
-      "timestamp_missing",
-      ["2026-01-01T00:00:00Z"],
-      "in another form, expected whole seconds since the epoch",
-    ],
+    ["timestamp_missing", ["2026-01-01T00:00:00Z"], "in another form, expected whole seconds since the epoch"],
   ] as const)("a diagnosis of %s with %j names the problem of the timestamp", (code, values, problem) => {
     const headers = { "x-signature": [mac(BODY)], "x-timestamp": values };
     const refusal = scheme.verify({ ...POSTED, headers, body: Buffer.from(BODY) });

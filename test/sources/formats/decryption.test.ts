@@ -14,14 +14,10 @@ const iv = randomBytes(16);
 describe("decryption", () => {
   it("decryption of AES-CBC gives back what was encrypted, with either padding", () => {
     fc.assert(
-      fc.property(
-        fc.uint8Array({ maxLength: 200 }),
-        fc.constantFrom(16 as const, 32 as const),
-        (plain, padsTo) => {
-          const cipher = { key, iv, padsTo };
-          expect(decryptCbc(encryptCbc(plain, cipher), cipher)).toEqual(Buffer.from(plain));
-        },
-      ),
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.constantFrom(16 as const, 32 as const), (plain, padsTo) => {
+        const cipher = { key, iv, padsTo };
+        expect(decryptCbc(encryptCbc(plain, cipher), cipher)).toEqual(Buffer.from(plain));
+      }),
     );
   });
 
@@ -33,15 +29,11 @@ describe("decryption", () => {
 
   it("decryption of any bytes throws nothing", () => {
     fc.assert(
-      fc.property(
-        fc.uint8Array({ maxLength: 100 }),
-        fc.constantFrom(16 as const, 32 as const),
-        (bytes, padsTo) => {
-          const found = decryptCbc(bytes, { key, iv, padsTo });
-          expect(found === undefined || found.length < bytes.length).toBe(true);
-          expect(decryptGcm(bytes, { key, nonce: iv.subarray(4), associatedData: iv })).toBeUndefined();
-        },
-      ),
+      fc.property(fc.uint8Array({ maxLength: 100 }), fc.constantFrom(16 as const, 32 as const), (bytes, padsTo) => {
+        const found = decryptCbc(bytes, { key, iv, padsTo });
+        expect(found === undefined || found.length < bytes.length).toBe(true);
+        expect(decryptGcm(bytes, { key, nonce: iv.subarray(4), associatedData: iv })).toBeUndefined();
+      }),
     );
   });
 
@@ -50,8 +42,7 @@ describe("decryption", () => {
     const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(iv);
     const sealed = Buffer.concat([cipher.update("text"), cipher.final(), cipher.getAuthTag()]);
     expect(decryptGcm(sealed, { key, nonce, associatedData: iv })?.toString()).toBe("text");
-    const flipped = (bytes: Uint8Array, at: number) =>
-      bytes.map((byte, place) => (place === at ? byte ^ 1 : byte));
+    const flipped = (bytes: Uint8Array, at: number) => bytes.map((byte, place) => (place === at ? byte ^ 1 : byte));
     for (let at = 0; at < sealed.length; at += 1)
       expect(decryptGcm(flipped(sealed, at), { key, nonce, associatedData: iv })).toBeUndefined();
     expect(decryptGcm(sealed, { key, nonce: flipped(nonce, 0), associatedData: iv })).toBeUndefined();

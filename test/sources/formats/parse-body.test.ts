@@ -11,14 +11,11 @@ describe("the nesting bound", () => {
     const depth = (value: unknown): number =>
       typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
     fc.assert(
-      fc.property(
-        fc.json({ maxDepth: 8, stringUnit: fc.constantFrom("[", "{", "}", '"', "\\", "a") }),
-        (text) => {
-          const actual = depth(JSON.parse(text));
-          expect(scanJson(bytes(text), actual)).not.toBe("too deep");
-          if (actual > 0) expect(scanJson(bytes(text), actual - 1)).toBe("too deep");
-        },
-      ),
+      fc.property(fc.json({ maxDepth: 8, stringUnit: fc.constantFrom("[", "{", "}", '"', "\\", "a") }), (text) => {
+        const actual = depth(JSON.parse(text));
+        expect(scanJson(bytes(text), actual)).not.toBe("too deep");
+        if (actual > 0) expect(scanJson(bytes(text), actual - 1)).toBe("too deep");
+      }),
     );
   });
 });
@@ -26,8 +23,7 @@ describe("the nesting bound", () => {
 describe("a number of a body", () => {
   /** The same number, whichever way it is written: compared as a fraction of two whole numbers. */
   const fraction = (text: string): [bigint, bigint] => {
-    const [, sign, whole, digits = "", exponent = "0"] =
-      /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+    const [, sign, whole, digits = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
     const shift = BigInt(exponent) - BigInt(digits.length);
     const value = BigInt(`${sign}${whole}${digits}`);
     return shift < 0n ? [value, 10n ** -shift] : [value * 10n ** shift, 1n];

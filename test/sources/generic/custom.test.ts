@@ -118,17 +118,11 @@ describe("a source with a verify function of its own", () => {
   it("an option that is no function, unknown or missing is named", () => {
     const wrong = (options: object) => () => custom(options as Parameters<typeof custom>[0]);
     const right = { verify: () => true, id: "body.id", type: "body.type" };
-    expect(wrong({ ...right, reads: ["X-Acme"] })).toThrow(
-      /^custom: `reads`: got "X-Acme", expected places such as/,
-    );
-    expect(wrong({ ...right, verify: "sha256" })).toThrow(
-      /custom: `verify`: got string, expected a function/,
-    );
+    expect(wrong({ ...right, reads: ["X-Acme"] })).toThrow(/^custom: `reads`: got "X-Acme", expected places such as/);
+    expect(wrong({ ...right, verify: "sha256" })).toThrow(/custom: `verify`: got string, expected a function/);
     expect(wrong({ ...right, verfy: 1 })).toThrow(/custom: `verfy`: no such option; did you mean verify\?/);
     expect(wrong({ ...right, id: undefined })).toThrow(/custom: `id`: got none, expected where it stands/);
     expect(wrong({ ...right, type: [] })).toThrow(/custom: `type`: got \[\], expected where it stands/);
-    expect(wrong({ ...right, id: "bodyid" })).toThrow(
-      /custom: `id`: got "bodyid", expected a place such as body.id/,
-    );
+    expect(wrong({ ...right, id: "bodyid" })).toThrow(/custom: `id`: got "bodyid", expected a place such as body.id/);
   });
 });

@@ -72,11 +72,9 @@ describe("a source with a public key", () => {
   const headers = (keyId = "key-1") => ({
     "X-Acme-Key": keyId,
     "X-Acme-Time": SECONDS,
-    "X-Acme-Signature": sign(
-      "sha256",
-      Buffer.from(`${SECONDS}.${JSON.stringify(BODY)}`),
-      rsa.privateKey,
-    ).toString("base64"),
+    "X-Acme-Signature": sign("sha256", Buffer.from(`${SECONDS}.${JSON.stringify(BODY)}`), rsa.privateKey).toString(
+      "base64",
+    ),
   });
 
   it("a source with a public key takes what the private key signed, and reads the event", async () => {
@@ -173,10 +171,7 @@ describe("a source with HTTP Message Signatures", () => {
   it.each([
     [{ keys: [] }, /message-signatures: `keys`: got none/],
     [{ keys: [{ algorithm: "ed25519", key: "x" }] }, /`keys\[0\].id`: got none/],
-    [
-      { keys: [{ id: "a", algorithm: "rsa", key: "x" }] },
-      /`keys\[0\].algorithm`: got "rsa", expected ed25519/,
-    ],
+    [{ keys: [{ id: "a", algorithm: "rsa", key: "x" }] }, /`keys\[0\].algorithm`: got "rsa", expected ed25519/],
     [{ keys: [{ id: "a", algorithm: "ed25519" }] }, /`keys\[0\].key`: got none/],
     [{ toleranceSeconds: 0 }, /`toleranceSeconds`: got 0, expected seconds/],
     [{ tagg: "a" }, /message-signatures: `tagg`: no such option/],
@@ -199,10 +194,7 @@ describe("a source with an HMAC", () => {
 
   it.each([
     [{ signature: { header: "", encoding: "hex" } }, /hmac: `signature.header`: got ""/],
-    [
-      { signature: { header: "X-Acme", encoding: "b64" } },
-      /hmac: `signature.encoding`: got "b64", expected hex/,
-    ],
+    [{ signature: { header: "X-Acme", encoding: "b64" } }, /hmac: `signature.encoding`: got "b64", expected hex/],
     [{ signed: undefined }, /hmac: `signed`: got none/],
     [{ type: undefined }, /hmac: `type`: got none/],
     [{ algoritm: "sha1" }, /hmac: `algoritm`: no such option/],
@@ -217,14 +209,8 @@ describe("a source with an HMAC", () => {
     [{ type: "{body.type" }, 'hmac: `type`: got "{body.type", expected a template such as {body.type}.'],
     [{ data: "object" }, 'hmac: `data`: got "object", expected a place such as'],
     [{ eventTime: { at: "created", unit: "iso" } }, 'hmac: `eventTime.at`: got "created", expected a place'],
-    [
-      { batch: { at: "body..events" } },
-      'hmac: `batch.at`: got "body..events", expected a place such as body.events',
-    ],
-    [
-      { decode: [{ at: "data", as: "json" }] },
-      'hmac: `decode`: got "data", expected a place in the body, such as',
-    ],
+    [{ batch: { at: "body..events" } }, 'hmac: `batch.at`: got "body..events", expected a place such as body.events'],
+    [{ decode: [{ at: "data", as: "json" }] }, 'hmac: `decode`: got "data", expected a place in the body, such as'],
     [
       { handshakes: [{ isSigned: true, reply: REPLY }] },
       "hmac: `handshakes[0]`: got a POST without a condition, expected `when` or `isEmpty`, so that no event is taken for it",
@@ -237,9 +223,7 @@ describe("a source with an HMAC", () => {
     ],
     [
       {
-        handshakes: [
-          { isSigned: true, isEmpty: true, verifyToken: { at: "query.t", values: [""] }, reply: REPLY },
-        ],
+        handshakes: [{ isSigned: true, isEmpty: true, verifyToken: { at: "query.t", values: [""] }, reply: REPLY }],
       },
       "hmac: `handshakes[0]`: got an empty `verifyToken`, expected the text that you enter at the platform",
     ],

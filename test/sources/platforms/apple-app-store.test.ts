@@ -45,11 +45,7 @@ describe("a notification of the App Store", () => {
     ["a summary of the app", { summary: DATA }, OPTIONS],
     ["data about the app", { appData: DATA }, OPTIONS],
     ["an external purchase", { externalPurchaseToken: { ...APP, externalPurchaseId: "a1" } }, OPTIONS],
-    [
-      "the sandbox, which has no id of the app",
-      { data: { bundleId: APP.bundleId, environment: "Sandbox" } },
-      SANDBOX,
-    ],
+    ["the sandbox, which has no id of the app", { data: { bundleId: APP.bundleId, environment: "Sandbox" } }, SANDBOX],
     [
       "an external purchase of the sandbox",
       { externalPurchaseToken: { ...APP, externalPurchaseId: "SANDBOX_a" } },
@@ -92,8 +88,7 @@ describe("a notification of the App Store", () => {
       data,
     };
     const contract = appleAppStore(OPTIONS).createContract(environment);
-    const request = async (over: object) =>
-      requestOf({ signedPayload: await signJws({ ...payload, ...over }) });
+    const request = async (over: object) => requestOf({ signedPayload: await signJws({ ...payload, ...over }) });
     const [plain] = eventsOf(contract, await request({}));
     const [detailed] = eventsOf(contract, await request({ subtype: "BILLING_RECOVERY" }));
     expect(plain?.json).toMatchObject({

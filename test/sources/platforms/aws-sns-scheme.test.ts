@@ -9,15 +9,7 @@ const NOW = new Date("2026-03-04T12:00:00Z");
 const TOPIC = "arn:aws:sns:us-east-1:123456789012:orders";
 const NAMES = {
   Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
-  SubscriptionConfirmation: [
-    "Message",
-    "MessageId",
-    "SubscribeURL",
-    "Timestamp",
-    "Token",
-    "TopicArn",
-    "Type",
-  ],
+  SubscriptionConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
 };
 
 type Message = Record<string, unknown>;
@@ -167,12 +159,7 @@ describe("a message of Amazon SNS", () => {
         code: "signature_mismatch",
         detail: "`SigningCertURL`: its certificate is for another host, expected sns.amazonaws.com",
       });
-      for (const SigningCertURL of [
-        `${origin}/evil.pem?a`,
-        `${origin}/../evil.pem`,
-        "http://127.0.0.1/evil.pem",
-        1,
-      ])
+      for (const SigningCertURL of [`${origin}/evil.pem?a`, `${origin}/../evil.pem`, "http://127.0.0.1/evil.pem", 1])
         expect(await post({ ...message, SigningCertURL })).toMatchObject({
           detail: "`SigningCertURL`: its address is not one of the platform's",
         });

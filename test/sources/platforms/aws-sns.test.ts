@@ -39,17 +39,14 @@ describe("a message of Amazon SNS with its preset", () => {
     ["https://sns.us-east-1.amazonaws.com.evil.example/?Action=ConfirmSubscription", 0],
     ["http://sns.us-east-1.amazonaws.com/?Action=ConfirmSubscription", 0],
     ["https://169.254.169.254/", 0],
-  ])(
-    "a message of Amazon SNS with its preset that asks to visit %s causes %i visits",
-    async (SubscribeURL, visits) => {
-      const visited: string[] = [];
-      const contract = awsSns({ topics: TOPIC }).createContract(environmentOf(visited));
-      const read = contract.read(requestOf({ ...MESSAGE, Type: "SubscriptionConfirmation", SubscribeURL }));
-      if (read.kind !== "handshake") throw new Error("no handshake");
-      await read.respond();
-      expect(visited).toHaveLength(visits);
-    },
-  );
+  ])("a message of Amazon SNS with its preset that asks to visit %s causes %i visits", async (SubscribeURL, visits) => {
+    const visited: string[] = [];
+    const contract = awsSns({ topics: TOPIC }).createContract(environmentOf(visited));
+    const read = contract.read(requestOf({ ...MESSAGE, Type: "SubscriptionConfirmation", SubscribeURL }));
+    if (read.kind !== "handshake") throw new Error("no handshake");
+    await read.respond();
+    expect(visited).toHaveLength(visits);
+  });
 
   it("a message of Amazon SNS with its preset that ends a subscription is responded to without a visit", async () => {
     const visited: string[] = [];
@@ -60,14 +57,10 @@ describe("a message of Amazon SNS with its preset", () => {
     expect(visited).toEqual([]);
   });
 
-  it.each([
-    [undefined],
-    [[]],
-    [""],
-    ["orders"],
-    [`${TOPIC}\n`],
-    ["arn:aws:sqs:us-east-1:123456789012:orders"],
-  ])("a message of Amazon SNS with its preset is not expected of the topics %j", (topics) => {
-    expect(() => awsSns({ topics })).toThrow("aws-sns: `topics`");
-  });
+  it.each([[undefined], [[]], [""], ["orders"], [`${TOPIC}\n`], ["arn:aws:sqs:us-east-1:123456789012:orders"]])(
+    "a message of Amazon SNS with its preset is not expected of the topics %j",
+    (topics) => {
+      expect(() => awsSns({ topics })).toThrow("aws-sns: `topics`");
+    },
+  );
 });

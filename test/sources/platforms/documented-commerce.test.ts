@@ -19,13 +19,7 @@ import {
   woocommerce,
 } from "../../../src/sources/platforms/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
-import {
-  type Documented,
-  describeDocumented,
-  hmac,
-  SECONDS,
-  SECRET,
-} from "../../support/documented-preset.ts";
+import { type Documented, describeDocumented, hmac, SECONDS, SECRET } from "../../support/documented-preset.ts";
 import { openPreset, PRESET_NOW, verifiedEvents } from "../../support/preset.ts";
 
 const ISO = PRESET_NOW.toISOString();
@@ -295,9 +289,7 @@ describe("Solidgate's signature", () => {
 
 describe("TikTok Shop", () => {
   it("the preset tiktok-shop needs an app key without a placeholder", () => {
-    expect(() => tiktokShop({ secret: SECRET, appKey: undefined })).toThrow(
-      "tiktok-shop: `appKey`: got none",
-    );
+    expect(() => tiktokShop({ secret: SECRET, appKey: undefined })).toThrow("tiktok-shop: `appKey`: got none");
     expect(() => tiktokShop({ secret: SECRET, appKey: "{body}" })).toThrow("tiktok-shop: `appKey`");
   });
 

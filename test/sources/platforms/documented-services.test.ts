@@ -18,13 +18,7 @@ import {
   x,
 } from "../../../src/sources/platforms/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
-import {
-  type Documented,
-  describeDocumented,
-  hmac,
-  SECONDS,
-  SECRET,
-} from "../../support/documented-preset.ts";
+import { type Documented, describeDocumented, hmac, SECONDS, SECRET } from "../../support/documented-preset.ts";
 import { openPreset, PRESET_NOW, verifiedEvents } from "../../support/preset.ts";
 
 const sha1 = (text: string) => createHash("sha1").update(text).digest("hex");

@@ -19,13 +19,7 @@ import {
   zendesk,
 } from "../../../src/sources/platforms/index.ts";
 import { eventsOf, requestOf } from "../../support/contract.ts";
-import {
-  type Documented,
-  describeDocumented,
-  hmac,
-  SECONDS,
-  SECRET,
-} from "../../support/documented-preset.ts";
+import { type Documented, describeDocumented, hmac, SECONDS, SECRET } from "../../support/documented-preset.ts";
 import { answerTo, openPreset, PRESET_NOW, PRESET_ORIGIN, verifiedEvents } from "../../support/preset.ts";
 
 const ISO = PRESET_NOW.toISOString();
@@ -134,10 +128,7 @@ describe("Dropbox", () => {
   const request = requestOf(body, { headers: { "X-Dropbox-Signature": hmac(body) } });
 
   it("Dropbox says of one account again that it has changes, which is another event", async () => {
-    const [[first], [second]] = await Promise.all([
-      verifiedEvents(preset, request),
-      verifiedEvents(preset, request),
-    ]);
+    const [[first], [second]] = await Promise.all([verifiedEvents(preset, request), verifiedEvents(preset, request)]);
     expect(first?.typeOf()).toBe("list_folder");
     expect(second?.eventId).not.toBe(first?.eventId);
     expect(openPreset(preset).contract.identity).toBe("delivery");
@@ -255,11 +246,7 @@ describe("Zendesk's trigger", () => {
 });
 
 it.each([
-  [
-    "Shopify",
-    shopify,
-    { "X-Shopify-Topic": "orders/create", "X-Shopify-Triggered-At": "9999-12-31T00:00:00Z" },
-  ],
+  ["Shopify", shopify, { "X-Shopify-Topic": "orders/create", "X-Shopify-Triggered-At": "9999-12-31T00:00:00Z" }],
   ["Sentry", sentry, { "Sentry-Hook-Resource": "issue", "Sentry-Hook-Timestamp": "9999999999" }],
   ["Sanity", sanity, { "sanity-operation": "create", "sanity-transaction-time": "2020-01-01T00:00:00Z" }],
 ] as const)("the time in a header of %s is not signed and no event's time", (_, preset, more) => {

@@ -67,9 +67,7 @@ describe("the scheme of eBay", () => {
         const isToken = request.url?.endsWith("/token") === true;
         if (request.url?.endsWith("/absent") === true) response.statusCode = 404;
         response.end(
-          JSON.stringify(
-            isToken ? { access_token: "t0ken" } : { key: KEY, algorithm: "ECDSA", digest: "SHA1" },
-          ),
+          JSON.stringify(isToken ? { access_token: "t0ken" } : { key: KEY, algorithm: "ECDSA", digest: "SHA1" }),
         );
       },
       async (api) => {

@@ -46,10 +46,7 @@ describe("a push of Google Pub/Sub", () => {
   it.each<[string, Asked]>([
     ["the registered address", {}],
     ["the registered address without its query", { target: `${TARGET}?a=1` }],
-    [
-      "the registered address with its query",
-      { target: `${TARGET}?a=1`, claims: { aud: `${CLAIMS.aud}?a=1` } },
-    ],
+    ["the registered address with its query", { target: `${TARGET}?a=1`, claims: { aud: `${CLAIMS.aud}?a=1` } }],
     ["the configured audience", { claims: { aud: "orders" }, options: { audience: "orders" } }],
   ])("a push of Google Pub/Sub is accepted for %s", async (_, asked) => {
     expect(await verify(asked)).toMatchObject({ verified: [{ method: "jwt", index: 0 }] });

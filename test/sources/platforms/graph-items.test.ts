@@ -73,17 +73,13 @@ describe("a message of Messenger or Instagram", () => {
   });
 
   it("a message beside another one in a retry has its own event", () => {
-    expect(of("page", message(), { timestamp: 6, message: { mid: "m2" } }).map(([id]) => id)).toEqual([
-      "m1",
-      "m2",
-    ]);
+    expect(of("page", message(), { timestamp: 6, message: { mid: "m2" } }).map(([id]) => id)).toEqual(["m1", "m2"]);
   });
 
   it("a reaction is one event where a retry is sent at another time", () => {
     const at = (time: number) => {
       const messaging = [{ timestamp: 4, reaction: { mid: "m1", emoji: "x" } }];
-      return eventsOf(contract, requestOf({ object: "page", entry: [{ id: "1", time, messaging }] }))[0]
-        ?.eventId;
+      return eventsOf(contract, requestOf({ object: "page", entry: [{ id: "1", time, messaging }] }))[0]?.eventId;
     };
     expect(at(5)).toBe(at(6));
   });
@@ -92,10 +88,7 @@ describe("a message of Messenger or Instagram", () => {
 describe("a callback of Meta without values", () => {
   const { contract } = openPreset(meta(OPTIONS));
   const of = (time: number, ...fields: string[]) =>
-    eventsOf(
-      contract,
-      requestOf({ object: "user", entry: [{ id: "1", uid: "1", time, changed_fields: fields }] }),
-    );
+    eventsOf(contract, requestOf({ object: "user", entry: [{ id: "1", uid: "1", time, changed_fields: fields }] }));
 
   it("each of Meta's changed_fields is an event, named by its field, with its entry as data", () => {
     const events = of(5, "photos", "feed");
@@ -119,8 +112,7 @@ describe("a callback of Meta without values", () => {
     const known = { id: "1", time: 5, changes: [{ field: "feed", value: 1 }] };
     const unknown = { id: "2", time: 5, hop_context: [{ app_id: 1 }] };
     for (const preset of [meta(OPTIONS), whatsapp(OPTIONS)]) {
-      const read = (...entry: JsonValue[]) =>
-        openPreset(preset).contract.read(requestOf({ object: "page", entry }));
+      const read = (...entry: JsonValue[]) => openPreset(preset).contract.read(requestOf({ object: "page", entry }));
       expect(read(known, unknown)).toMatchObject({
         kind: "batch",
         events: [{}],

@@ -106,9 +106,7 @@ describe("the events that Stripe lists", () => {
       return true;
     };
     return withApi(api, async (apiUrl) => {
-      await expect(listed(ofStripe(apiUrl))).rejects.toThrow(
-        /GET \/v1\/events of 127\.0\.0\.1:\d+ returned 503$/,
-      );
+      await expect(listed(ofStripe(apiUrl))).rejects.toThrow(/GET \/v1\/events of 127\.0\.0\.1:\d+ returned 503$/);
       expect(api.asked).toHaveLength(4);
     });
   });
@@ -157,9 +155,7 @@ describe("the events that Stripe lists", () => {
       response.end('{"object":"list"}');
       return true;
     };
-    return withApi(api, (apiUrl) =>
-      expect(listed(ofStripe(apiUrl))).rejects.toThrow("without an array `data`"),
-    );
+    return withApi(api, (apiUrl) => expect(listed(ofStripe(apiUrl))).rejects.toThrow("without an array `data`"));
   });
 
   it("a page that promises more after an event without an id is an error", () => {
@@ -216,9 +212,7 @@ describe("the deliveries that GitHub lists", () => {
     const api = githubApi([delivery(1), delivery(2), delivery(3)], 2);
     return withApi(api, async (apiUrl) => {
       expect((await listed(ofGitHub(apiUrl))).ids).toEqual(["guid-1", "guid-2", "guid-3"]);
-      expect(api.asked.map(({ url }) => url.pathname)).toEqual(
-        Array(2).fill("/repos/octo/cat/hooks/42/deliveries"),
-      );
+      expect(api.asked.map(({ url }) => url.pathname)).toEqual(Array(2).fill("/repos/octo/cat/hooks/42/deliveries"));
     });
   });
 
@@ -268,8 +262,7 @@ describe("the events that Square lists", () => {
     created_at: AT,
     data: {},
   }));
-  const ofSquare = (apiUrl: string) =>
-    square({ secret: SECRET, reconcile: { apiKey: KEY, apiUrl } }).reconcile;
+  const ofSquare = (apiUrl: string) => square({ secret: SECRET, reconcile: { apiKey: KEY, apiUrl } }).reconcile;
 
   it("Square's search has the same query on each page", () => {
     const api = squareApi(events, 2);
@@ -293,9 +286,7 @@ describe("the events that Square lists", () => {
       response.end('{"errors":[{"code":"BAD_REQUEST"}]}');
       return true;
     };
-    return withApi(api, (apiUrl) =>
-      expect(listed(ofSquare(apiUrl))).rejects.toThrow("without an array `events`"),
-    );
+    return withApi(api, (apiUrl) => expect(listed(ofSquare(apiUrl))).rejects.toThrow("without an array `events`"));
   });
 });
 
@@ -338,16 +329,10 @@ describe("the options of `reconcile`", () => {
       { repository: undefined },
       "github: `reconcile`: got neither `repository` nor `organization`, expected one of them",
     ],
-    [
-      { organization: "octo" },
-      "github: `reconcile`: got both `repository` and `organization`, expected one of them",
-    ],
+    [{ organization: "octo" }, "github: `reconcile`: got both `repository` and `organization`, expected one of them"],
     [{ repository: "../user" }, 'github: `reconcile.repository`: got "../user", expected "owner/name"'],
     [{ repository: "octo" }, 'github: `reconcile.repository`: got "octo", expected "owner/name"'],
-    [
-      { repository: undefined, organization: ".." },
-      'github: `reconcile.organization`: got "..", expected its name',
-    ],
+    [{ repository: undefined, organization: ".." }, 'github: `reconcile.organization`: got "..", expected its name'],
     [{ hook: -1 }, "github: `reconcile.hook`: got -1, expected the webhook's number"],
     [{ deliveries: "some" }, 'github: `reconcile.deliveries`: got "some", expected "failed" or "all"'],
   ])("GitHub's options %j, which name no webhook, are refused with a reason", (over, message) => {

@@ -75,11 +75,7 @@ describe("a callback of Mailgun", () => {
 
   it.each([
     ["another key", { signature: signatureBy("another key") }, "signature_mismatch"],
-    [
-      "another token",
-      { signature: signatureBy(KEY, { token: TOKEN.replace("a8", "b8") }) },
-      "signature_mismatch",
-    ],
+    ["another token", { signature: signatureBy(KEY, { token: TOKEN.replace("a8", "b8") }) }, "signature_mismatch"],
     ["another time", { signature: signatureBy(KEY, { timestamp: "1529006855" }) }, "signature_mismatch"],
     [
       "a time and a token that are cut elsewhere",
@@ -90,11 +86,7 @@ describe("a callback of Mailgun", () => {
     ["an empty body", "", "signature_missing"],
     ["a text in its place", { signature: "abc" }, "signature_malformed"],
     ["no token", { signature: signatureBy(KEY, { token: null }) }, "signature_malformed"],
-    [
-      "uppercase digits",
-      { signature: signatureBy(KEY, { signature: "A".repeat(64) }) },
-      "signature_malformed",
-    ],
+    ["uppercase digits", { signature: signatureBy(KEY, { signature: "A".repeat(64) }) }, "signature_malformed"],
     ["a body that is no JSON", "{", "signature_malformed"],
     ["a body that nests too deep", "[".repeat(100_000), "signature_malformed"],
   ])("a callback of Mailgun with %s is refused", async (_, body, code) => {

@@ -10,9 +10,7 @@ const AUD = "https://hooks.example.com/api/monday/callback";
 const EXP = NOW.getTime() / 1000 + 300;
 
 async function verify(claims: object, options: Partial<MondayOptions> = {}): Promise<unknown> {
-  const token = await new SignJWT({ ...claims })
-    .setProtectedHeader({ alg: "HS256" })
-    .sign(Buffer.from(SECRET));
+  const token = await new SignJWT({ ...claims }).setProtectedHeader({ alg: "HS256" }).sign(Buffer.from(SECRET));
   const request = requestOf("{}", { target: "/api/monday/callback", headers: { Authorization: token } });
   return monday({ secret: SECRET, ...options })
     .createScheme(environment)

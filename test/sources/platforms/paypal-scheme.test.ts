@@ -2,10 +2,7 @@ import { sign } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Verified } from "../../../src/sources/index.ts";
-import {
-  createPayPalScheme,
-  type PayPalOptions,
-} from "../../../src/sources/platforms/paypal/paypal-scheme.ts";
+import { createPayPalScheme, type PayPalOptions } from "../../../src/sources/platforms/paypal/paypal-scheme.ts";
 import { type Issued, issueCertificate } from "../../support/certificate-chain.ts";
 import { withHttpsServer } from "../../support/http-server.ts";
 import { POSTED } from "../../support/posted.ts";
@@ -48,11 +45,9 @@ describe("a callback of PayPal", () => {
           "paypal-transmission-id": [ID],
           "paypal-transmission-time": [TIME],
           "paypal-transmission-sig": [
-            sign(
-              "sha256",
-              Buffer.from(`${ID}|${TIME}|${webhookId}|${crc32(BODY)}`),
-              signer.privateKey,
-            ).toString("base64"),
+            sign("sha256", Buffer.from(`${ID}|${TIME}|${webhookId}|${crc32(BODY)}`), signer.privateKey).toString(
+              "base64",
+            ),
           ],
           "paypal-cert-url": [`${origin}/v1/notifications/certs/CERT-1`],
           "paypal-auth-algo": ["SHA256withRSA"],

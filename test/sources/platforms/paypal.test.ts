@@ -37,9 +37,7 @@ describe("a callback of PayPal with its preset", () => {
         };
         const pin = { host: /^127\.0\.0\.1:\d+$/, path: /^\/v1\/notifications\/certs\/[A-Z0-9-]+$/ };
         const verify = (webhookId: string) =>
-          paypal({ webhookId, certificates: { pin } })
-            .createScheme(environment)
-            .verify(requestOf(BODY, { headers }));
+          paypal({ webhookId, certificates: { pin } }).createScheme(environment).verify(requestOf(BODY, { headers }));
         expect(await verify(WEBHOOK)).toHaveProperty("verified");
         expect(await verify(OTHER)).toMatchObject({ code: "signature_mismatch" });
       },

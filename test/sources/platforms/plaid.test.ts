@@ -13,18 +13,14 @@ const jwk = { ...(await exportJWK(pair.publicKey)), kid: "known", alg: "ES256", 
 const BODY = '{"webhook_type":"ITEM","webhook_code":"ERROR","item_id":"i1"}';
 
 /** Plaid's API with one key. */
-function withPlaid(
-  use: (verify: Verify, asked: string[]) => Promise<void>,
-  key: object = jwk,
-): Promise<void> {
+function withPlaid(use: (verify: Verify, asked: string[]) => Promise<void>, key: object = jwk): Promise<void> {
   const asked: string[] = [];
   return withHttpsServer(
     async (request, response) => {
       const { secret, key_id } = JSON.parse(await text(request));
       asked.push(secret);
       if (secret !== "right") response.writeHead(400).end('{"error_code":"INVALID_API_KEYS"}');
-      else if (key_id !== "known")
-        response.writeHead(400).end('{"error_code":"INVALID_WEBHOOK_VERIFICATION_KEY_ID"}');
+      else if (key_id !== "known") response.writeHead(400).end('{"error_code":"INVALID_WEBHOOK_VERIFICATION_KEY_ID"}');
       else response.end(JSON.stringify({ key }));
     },
     (apiUrl) =>

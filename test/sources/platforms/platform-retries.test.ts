@@ -88,8 +88,7 @@ interface ToSign {
 
 type Sign = (request: ToSign) => Promise<Record<string, string>>;
 
-const byRsa = (text: string | Buffer) =>
-  sign("sha256", Buffer.from(text as string), rsa.privateKey).toString("base64");
+const byRsa = (text: string | Buffer) => sign("sha256", Buffer.from(text as string), rsa.privateKey).toString("base64");
 const secondsOf = (now: Date) => now.getTime() / 1_000;
 
 /** Those whose secret is no text, or whose signature a preset cannot make. */
@@ -139,9 +138,7 @@ function requestOf({ event }: Row, { headers = {}, body, later = 0 }: Sent) {
     );
   const given = { "Content-Type": "application/json", ...event.headers, ...headers };
   const allHeaders = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, filled(value)]));
-  const content = Array.isArray(event.body)
-    ? (body ?? event.body)
-    : { ...Object(event.body), ...Object(body) };
+  const content = Array.isArray(event.body) ? (body ?? event.body) : { ...Object(event.body), ...Object(body) };
   const text = isForm(allHeaders) ? new URLSearchParams(content).toString() : filled(JSON.stringify(content));
   return { now, headers: allHeaders, body: Buffer.from(text) };
 }
@@ -203,9 +200,7 @@ describeFullOnPostgres("what a platform varies, on %s", (dialect) => {
     return runs - before;
   }
 
-  it.each(
-    ROWS.map((row) => [`${row.preset}${row.case === undefined ? "" : ` (${row.case})`}`, row] as const),
-  )(
+  it.each(ROWS.map((row) => [`${row.preset}${row.case === undefined ? "" : ` (${row.case})`}`, row] as const))(
     "an event of %s runs, its retry runs only where nothing tells it from another event, and that one runs",
     async (_name, row) => {
       const before = await receiver.count("oncehook_records");

@@ -38,7 +38,6 @@ function sampleOf(preset: Preset, type: string): JsonObject {
 describe("the samples of shops and payments", () => {
   it.each(READ)("the sample of %s %s has what handlers of that type read", (preset, type, places) => {
     const body = sampleOf(preset, type);
-    for (const place of places.split(" "))
-      expect(valueAt(body, parsePath(`.${place}`) ?? []), place).toBeDefined();
+    for (const place of places.split(" ")) expect(valueAt(body, parsePath(`.${place}`) ?? []), place).toBeDefined();
   });
 });

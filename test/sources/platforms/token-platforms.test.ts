@@ -71,9 +71,7 @@ describe("basic authentication", () => {
 
   it("a user that is no text, or has a colon, fails the start", () => {
     expect(() => postmark({ secret: TOKEN, user: "" })).toThrow("postmark: `user`: got");
-    expect(() => chargebee({ secret: TOKEN, user: "a:b" })).toThrow(
-      "chargebee: `user`: got a text with a colon",
-    );
+    expect(() => chargebee({ secret: TOKEN, user: "a:b" })).toThrow("chargebee: `user`: got a text with a colon");
   });
 });
 
@@ -132,12 +130,7 @@ describe("ids and types of platforms that sign nothing", () => {
       { meta: { ...pipedriveMeta, attempt: 2 }, data: {}, previous: {} },
       [["12.deal.7.change.2026-06-15T12:00:00.123Z", "change.deal"]],
     ],
-    [
-      "a bounce of Postmark",
-      postmark({ secret: TOKEN }),
-      { RecordType: "Bounce", ID: 42 },
-      [["Bounce.42", "Bounce"]],
-    ],
+    ["a bounce of Postmark", postmark({ secret: TOKEN }), { RecordType: "Bounce", ID: 42 }, [["Bounce.42", "Bounce"]]],
     [
       "a delivery of Postmark",
       postmark({ secret: TOKEN }),

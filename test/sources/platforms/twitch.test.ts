@@ -49,13 +49,10 @@ describe("the preset twitch", () => {
       '{"subscription":{"id":"ae2ff348-e102-16be-a3eb-6830c1bf38d2","status":"enabled","type":"channel.follow","version":"1","condition":{"broadcaster_user_id":"44429626"},"transport":{"method":"webhook","callback":"null"},"created_at":"2021-02-19T23:47:00.7621315Z"},"event":{"user_id":"28408015","user_login":"testFromUser","user_name":"testFromUser","broadcaster_user_id":"44429626","broadcaster_user_login":"44429626","broadcaster_user_name":"testBroadcaster"}}';
     const headers = {
       "Twitch-Eventsub-Message-Id": "ae2ff348-e102-16be-a3eb-6830c1bf38d2",
-      "Twitch-Eventsub-Message-Signature":
-        "sha256=d10f5bd9474b7ac7bd7105eb79c2d52768b4d0cd2a135982c3bf5a1d59a78823",
+      "Twitch-Eventsub-Message-Signature": "sha256=d10f5bd9474b7ac7bd7105eb79c2d52768b4d0cd2a135982c3bf5a1d59a78823",
       "Twitch-Eventsub-Message-Timestamp": "2021-02-19T23:47:00.8091512Z",
     };
-    expect(await verifySource(twitch({ secret: "secretabcd" }), { headers, body })).toHaveProperty(
-      "verified",
-    );
+    expect(await verifySource(twitch({ secret: "secretabcd" }), { headers, body })).toHaveProperty("verified");
   });
 
   it("the preset twitch reads id, type and the event's own time", () => {
@@ -87,9 +84,7 @@ describe("the preset twitch", () => {
       ...NOTIFICATION.headers,
       "Twitch-Eventsub-Message-Type": "webhook_callback_verification",
     };
-    expect(readSource(source, { ...NOTIFICATION, headers })).toMatchObject([
-      { event_type: "channel.follow" },
-    ]);
+    expect(readSource(source, { ...NOTIFICATION, headers })).toMatchObject([{ event_type: "channel.follow" }]);
   });
 
   it("a revoked subscription is an event of its own type", () => {

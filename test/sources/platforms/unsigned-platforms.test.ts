@@ -61,8 +61,7 @@ describe("the preset microsoft-graph", () => {
     resource: "users/1/messages/2",
     ...over,
   });
-  const verdictOf = async (...items: object[]) =>
-    opened(source).scheme.verify(sent(JSON.stringify({ value: items })));
+  const verdictOf = async (...items: object[]) => opened(source).scheme.verify(sent(JSON.stringify({ value: items })));
 
   it("each item must hold the configured clientState", async () => {
     expect(await verdictOf(item(), item())).toMatchObject({ verified: [{ method: "token", index: 0 }] });
@@ -92,9 +91,7 @@ describe("the preset microsoft-graph", () => {
 
   it("a lifecycle notification has its event for a type", () => {
     const lifecycle = item({ lifecycleEvent: "reauthorizationRequired", changeType: undefined });
-    expect(idsAndTypes(source, sent(JSON.stringify({ value: [lifecycle] })))[0]?.[1]).toBe(
-      "reauthorizationRequired",
-    );
+    expect(idsAndTypes(source, sent(JSON.stringify({ value: [lifecycle] })))[0]?.[1]).toBe("reauthorizationRequired");
   });
 
   it("the validation token of a new subscription is sent back as text, and an event is accepted", async () => {

@@ -120,10 +120,7 @@ describe("the preset wechat-pay", () => {
     [{ ...OPTIONS, secret: "short" }, /`secret`: got 5 bytes, expected the 32 of an APIv3 key/],
     [{ ...OPTIONS, keys: {} }, /`keys`: got none, expected PEM texts by serial/],
     [{ ...OPTIONS, keys: { [SERIAL]: undefined } }, /`keys`: got none for "PUB_KEY_ID/],
-    [
-      { ...OPTIONS, keys: { [SERIAL]: "-----BEGIN PUBLIC KEY-----" } },
-      /`keys.PUB_KEY_ID_\d+`: cannot be read/,
-    ],
+    [{ ...OPTIONS, keys: { [SERIAL]: "-----BEGIN PUBLIC KEY-----" } }, /`keys.PUB_KEY_ID_\d+`: cannot be read/],
   ])("wrong options are refused: case %#", (options, message) => {
     expect(() => wechatPay(options)).toThrow(message);
   });
@@ -156,9 +153,7 @@ describe("the platform certificates of WeChat Pay", () => {
     await withHttpServer(
       (request, response) => {
         seen.push(`${request.method} ${request.url}`, request.headers.authorization ?? "");
-        response.end(
-          JSON.stringify({ data: [item(CERTIFICATE_SERIAL, certificate), item("0A", expired.pem)] }),
-        );
+        response.end(JSON.stringify({ data: [item(CERTIFICATE_SERIAL, certificate), item("0A", expired.pem)] }));
       },
       async (origin) => {
         const api = { merchant: MERCHANT, apiKeys: [Buffer.from(API_KEY)], clock, origin };

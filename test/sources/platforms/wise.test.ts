@@ -70,9 +70,7 @@ describe("a callback of Wise", () => {
   });
 
   it("an unset variable of the subscriptions is refused, and a source without them says what is open", () => {
-    expect(() => wise({ publicKey: pem, subscriptionId: undefined })).toThrow(
-      /^wise: `subscriptionId`: got none/,
-    );
+    expect(() => wise({ publicKey: pem, subscriptionId: undefined })).toThrow(/^wise: `subscriptionId`: got none/);
     expect(wise({ publicKey: pem, subscriptionId: "1" }).open).toBeUndefined();
     expect(wise({ publicKey: pem }).open).toMatch(
       /^Wise signs for all its customers .*: set `subscriptionId` to yours$/,

@@ -43,8 +43,7 @@ describe.each(PRESET_SENDERS)("the preset %s", (name, sender) => {
   });
 
   it.runIf(sender.isText !== false)("a secret that ends in a newline is refused at the start", () => {
-    for (const end of ["\n", "\r\n"])
-      expect(() => sender.source([`${sender.secrets[0]}${end}`])).toThrow(TypeError);
+    for (const end of ["\n", "\r\n"]) expect(() => sender.source([`${sender.secrets[0]}${end}`])).toThrow(TypeError);
   });
 
   it("a signature over the byte 0xff does not fit 0xfe", async ({ skip }) => {
@@ -58,12 +57,7 @@ describe.each(PRESET_SENDERS)("the preset %s", (name, sender) => {
   it("a retry a day later is refused only where the platform signs it again", async () => {
     const isRenewed = sender.source([sender.secrets[0] as string]).facts.renewsTimestamp === true;
     const reason = REFUSED_WHEN_OLD[name];
-    const result = await verified(
-      sender,
-      await sender.callback(0),
-      [0],
-      new Date(PRESET_NOW.getTime() + DAY_MS),
-    );
+    const result = await verified(sender, await sender.callback(0), [0], new Date(PRESET_NOW.getTime() + DAY_MS));
     if (isRenewed || reason !== undefined) expect(result, reason).toMatchObject({ kind: "refused" });
     else expect(result).toHaveProperty("verified");
   });

@@ -27,8 +27,7 @@ const HEX = "ab".repeat(32);
 const SECRETS: Readonly<Record<string, string>> = { adyen: HEX };
 const of = { secret: LONG_SECRET, verifyToken: "a verify token" };
 const spki = ({ publicKey }: { publicKey: KeyObject }) => publicKey.export({ format: "der", type: "spki" });
-const pem = ({ publicKey }: { publicKey: KeyObject }) =>
-  publicKey.export({ format: "pem", type: "spki" }).toString();
+const pem = ({ publicKey }: { publicKey: KeyObject }) => publicKey.export({ format: "pem", type: "spki" }).toString();
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 const ed25519 = generateKeyPairSync("ed25519");
 const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -92,8 +91,7 @@ function keysOf(definition: SourceDefinition, sample: SampleCallback, seconds: n
   const request = { body, headers, method: "POST", target: TARGET, origin: PRESET_ORIGIN, now };
   const signed = requestOf(body, { target: TARGET, headers: { ...headers, ...definition.sign?.(request) } });
   const result = definition.sign === undefined ? undefined : scheme.verify(signed);
-  if (result instanceof Promise)
-    throw new Error("a preset of SOURCES verified with a key that it had to fetch");
+  if (result instanceof Promise) throw new Error("a preset of SOURCES verified with a key that it had to fetch");
   if (result !== undefined && !("verified" in result)) throw new Error(JSON.stringify(result));
   return eventsOf(contract, signed, result?.signedText).map(({ eventId }) => eventId);
 }

@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { OptionError } from "../../../src/sources/index.ts";
 import * as presets from "../../../src/sources/platforms/index.ts";
-import {
-  FUNCTIONS_WITH_OPTIONS,
-  moreThanSecret,
-  PRESET_NAMES,
-} from "../../../src/sources/platforms/names.ts";
+import { FUNCTIONS_WITH_OPTIONS, moreThanSecret, PRESET_NAMES } from "../../../src/sources/platforms/names.ts";
 
 const { PRESETS, defineSource: _none, ...exported } = { defineSource: undefined, ...presets };
 const functions = Object.entries(exported).filter(([, one]) => typeof one === "function") as [
@@ -44,8 +40,7 @@ describe("the options of a preset", () => {
     });
     const others = names.filter(([name]) => !(PRESET_NAMES as readonly string[]).includes(name));
     expect(others.map(([, name]) => name).sort()).toEqual([...FUNCTIONS_WITH_OPTIONS]);
-    for (const [described, name] of others)
-      expect(moreThanSecret(described)).toContain(`import { ${name} } from`);
+    for (const [described, name] of others) expect(moreThanSecret(described)).toContain(`import { ${name} } from`);
     expect(Object.keys(PRESETS)).toEqual([...PRESET_NAMES]);
   });
 

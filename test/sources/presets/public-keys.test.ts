@@ -61,11 +61,9 @@ describe("a callback of SendGrid", () => {
     const time = seconds(NOW.getTime());
     const headers = {
       "X-Twilio-Email-Event-Webhook-Timestamp": time,
-      "X-Twilio-Email-Event-Webhook-Signature": sign(
-        "sha256",
-        Buffer.from(time + body),
-        p256.privateKey,
-      ).toString("base64"),
+      "X-Twilio-Email-Event-Webhook-Signature": sign("sha256", Buffer.from(time + body), p256.privateKey).toString(
+        "base64",
+      ),
     };
     const scheme = source.createScheme(environment);
     expect(scheme.verify(requestOf(body, { headers }))).toHaveProperty("verified");

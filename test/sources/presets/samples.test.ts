@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/domain/index.ts";
 import { SampleError, type SourceDefinition, signedAs, signSample } from "../../../src/sources/index.ts";
-import {
-  braintree,
-  hmac,
-  meta,
-  PRESETS,
-  tiktokShop,
-  whatsapp,
-} from "../../../src/sources/platforms/index.ts";
+import { braintree, hmac, meta, PRESETS, tiktokShop, whatsapp } from "../../../src/sources/platforms/index.ts";
 import { requestOf } from "../../support/contract.ts";
 import { SECRET } from "../../support/documented-preset.ts";
 import { openPreset, PRESET_NOW, PRESET_ORIGIN, verifiedEvents } from "../../support/preset.ts";
@@ -48,14 +41,11 @@ const WITH_FIELDS = [
   ].map(([type, fields]) => [type, PRESETS.stripe, { data: { object: object(fields) } }] as const),
 ] as const;
 
-it.each(WITH_FIELDS)(
-  "the sample of %s has the fields that its platform documents",
-  async (type, preset, data) => {
-    const source = preset({ secret: SECRET });
-    const [event] = await eventsIn(source, sampleOf(source, type));
-    expect(event?.json).toMatchObject({ event_type: type, data });
-  },
-);
+it.each(WITH_FIELDS)("the sample of %s has the fields that its platform documents", async (type, preset, data) => {
+  const source = preset({ secret: SECRET });
+  const [event] = await eventsIn(source, sampleOf(source, type));
+  expect(event?.json).toMatchObject({ event_type: type, data });
+});
 
 /** A type that the platform could send; any text for most. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -96,10 +86,7 @@ const more: [string, SourceDefinition, string][] = [
 ];
 
 describe("a sample of a callback", () => {
-  it.each([
-    ...presets.map(([name, preset]) => [name, preset, TYPES[name] ?? "thing.happened"] as const),
-    ...more,
-  ])(
+  it.each([...presets.map(([name, preset]) => [name, preset, TYPES[name] ?? "thing.happened"] as const), ...more])(
     "a sample of a callback of %s is authentic, and is one event of the type",
     async (_name, definition, type) => {
       const events = await eventsIn(definition, sampleOf(definition, type));

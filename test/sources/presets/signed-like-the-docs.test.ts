@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { intercom, meta, mollie, whatsapp, xero, zoom } from "../../../src/sources/platforms/index.ts";
 import { requestOf } from "../../support/contract.ts";
-import {
-  type Documented,
-  describeDocumented,
-  hmac,
-  SECONDS,
-  SECRET,
-} from "../../support/documented-preset.ts";
+import { type Documented, describeDocumented, hmac, SECONDS, SECRET } from "../../support/documented-preset.ts";
 import { answerTo, openPreset } from "../../support/preset.ts";
 
 const DOCUMENTED: Record<string, Documented> = {

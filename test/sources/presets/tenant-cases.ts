@@ -43,8 +43,7 @@ interface Case {
   readonly mismatch?: string;
 }
 
-export const withHeaders = (headers: Sent["headers"]) =>
-  sent(EVENT, { ...(headers !== undefined && { headers }) });
+export const withHeaders = (headers: Sent["headers"]) => sent(EVENT, { ...(headers !== undefined && { headers }) });
 
 const TOKENS: readonly Omit<Case, "mismatch">[] = [
   {
@@ -115,12 +114,7 @@ const SIGNATURES: readonly Case[] = [
     tenants: SHARED,
     source: (secret) => presets.adyen({ ...PATH, secret }),
     request({ secret }) {
-      const hmacSignature = hmac(
-        "sha256",
-        Buffer.from(secret, "hex"),
-        "psp::shop:ref:1:EUR:REFUND:true",
-        "base64",
-      );
+      const hmacSignature = hmac("sha256", Buffer.from(secret, "hex"), "psp::shop:ref:1:EUR:REFUND:true", "base64");
       const amount = { currency: "EUR", value: 1 };
       const names = { pspReference: "psp", merchantAccountCode: "shop", merchantReference: "ref" };
       const item = {

@@ -41,9 +41,7 @@ describe("the secrets of tenants", () => {
   );
 
   it.concurrent.each(
-    TENANT_CASES.filter(({ name }) => !WITH_SIGNED_PATH.includes(name)).map(
-      (one) => [one.name, one] as const,
-    ),
+    TENANT_CASES.filter(({ name }) => !WITH_SIGNED_PATH.includes(name)).map((one) => [one.name, one] as const),
   )(
     "a key that two tenants share is refused for the second one: %s",
     async (_, { tenants, source, request, mismatch = "signature_mismatch" }) => {
@@ -61,17 +59,12 @@ describe("the secrets of tenants", () => {
 
   it.concurrent.each(
     TENANT_CASES.filter(({ name }) => WITH_SIGNED_PATH.includes(name)).map((one) => [one.name, one] as const),
-  )(
-    "two tenants may share a key where the signature covers the path: %s",
-    async (_, { tenants, source, request }) => {
-      const [shared] = tenants as [Tenant];
-      const { scheme } = opened(source(() => shared.secret));
-      for (const shop of ["acme", "bolt"])
-        expect(await scheme.verify({ ...(await request(shared)), params: { shop } })).toHaveProperty(
-          "verified",
-        );
-    },
-  );
+  )("two tenants may share a key where the signature covers the path: %s", async (_, { tenants, source, request }) => {
+    const [shared] = tenants as [Tenant];
+    const { scheme } = opened(source(() => shared.secret));
+    for (const shop of ["acme", "bolt"])
+      expect(await scheme.verify({ ...(await request(shared)), params: { shop } })).toHaveProperty("verified");
+  });
 
   it("a key of messageSignatures that two tenants have under two ids is one key", async () => {
     const key = "a shared secret of two tenants";
@@ -104,8 +97,7 @@ describe("the secrets of tenants", () => {
   it("a tenant's new token is found at its first use", async () => {
     let secret = "the token of before";
     const { scheme } = opened(presets.token({ ...PATH, ...PLACES, header: "X-Token", secret: () => secret }));
-    const verify = (token: string) =>
-      scheme.verify({ ...withHeaders({ "X-Token": token }), params: { shop: "acme" } });
+    const verify = (token: string) => scheme.verify({ ...withHeaders({ "X-Token": token }), params: { shop: "acme" } });
     expect(await verify("the token of before")).toHaveProperty("verified");
     secret = "the token of after";
     expect(await verify("the token of after")).toHaveProperty("verified");
@@ -127,8 +119,7 @@ describe("the secrets of tenants", () => {
 
 describe("a preset that cannot have secrets of tenants", () => {
   const of = () => "11".repeat(32);
-  const make = (options: object, preset: unknown) =>
-    (preset as (options: object) => SourceDefinition)(options);
+  const make = (options: object, preset: unknown) => (preset as (options: object) => SourceDefinition)(options);
 
   it.each([
     ["dingtalk", presets.dingtalk, "secret"],

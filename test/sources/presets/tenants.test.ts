@@ -45,13 +45,10 @@ describe("a source whose path has parameters", () => {
     ["discord", "publicKey", () => discord({ path, publicKey: "0".repeat(64) })],
     ["monday", "secret", () => monday({ path, secret, audience: "https://example.com" })],
     ["message-signatures", "keys", () => messageSignatures({ ...OWN, keys: [key], required: ["@method"] })],
-  ])(
-    "one key for all its tenants is refused, with the option that takes more: %s",
-    (preset, option, create) => {
-      const end = `tenant: expected \`${option}\` as a function that gives each tenant its own, or a path without parameters`;
-      expect(create).toThrow(new RegExp(`^${preset}: .*${end}$`));
-    },
-  );
+  ])("one key for all its tenants is refused, with the option that takes more: %s", (preset, option, create) => {
+    const end = `tenant: expected \`${option}\` as a function that gives each tenant its own, or a path without parameters`;
+    expect(create).toThrow(new RegExp(`^${preset}: .*${end}$`));
+  });
 
   it.each([
     ["paypal", () => paypal({ path, webhookId: "5GP028458E2496506" })],
@@ -79,9 +76,7 @@ describe("a source whose path has parameters", () => {
     ["notion", () => notion({ path, secret: untyped }), "`secret`: got a function"],
   ])("a platform that sends its secret itself has no tenants: %s", (preset, create, got) => {
     expect(create).toThrow(
-      new RegExp(
-        `^${preset}: ${got}.* could set it for every tenant.* Give each tenant a source of its own$`,
-      ),
+      new RegExp(`^${preset}: ${got}.* could set it for every tenant.* Give each tenant a source of its own$`),
     );
   });
 

@@ -60,8 +60,7 @@ describe("a token", () => {
 
   it("a token in `Authorization` is a bearer token", () => {
     const bearer = createTokenScheme({ tokens: [TOKEN], header: "Authorization" });
-    const under = (value: string) =>
-      bearer.verify({ ...POSTED, body: BODY, headers: { authorization: [value] } });
+    const under = (value: string) => bearer.verify({ ...POSTED, body: BODY, headers: { authorization: [value] } });
     expect(under(`bearer ${TOKEN}`)).toHaveProperty("verified");
     expect(under(TOKEN)).toMatchObject({ code: "token_missing" });
     expect(bearer.challenge).toBe('Bearer realm="callbacks"');
@@ -94,9 +93,7 @@ describe("two schemes", () => {
   });
 
   it("two schemes refuse for the reason of the credential that was there", async () => {
-    expect(
-      await any.verify({ ...POSTED, body: BODY, headers: { "x-callback-token": ["wrong"] } }),
-    ).toMatchObject({
+    expect(await any.verify({ ...POSTED, body: BODY, headers: { "x-callback-token": ["wrong"] } })).toMatchObject({
       code: "token_mismatch",
     });
   });

@@ -39,12 +39,7 @@ it("a secret that is compared otherwise than in constant time does not pass the 
     const expressions = [...SAFE, ...UNSAFE];
     const lines = expressions.map((expression) => `export const x = ${expression};`);
     await writeFile(join(folder, "planted.ts"), `${lines.join("\n")}\n`);
-    const biome = [
-      resolve("node_modules/@biomejs/biome/bin/biome"),
-      "lint",
-      "--max-diagnostics=none",
-      "planted.ts",
-    ];
+    const biome = [resolve("node_modules/@biomejs/biome/bin/biome"), "lint", "--max-diagnostics=none", "planted.ts"];
     const lint = spawnSync(process.execPath, biome, { cwd: folder, encoding: "utf8" });
     const found = [...lint.stderr.matchAll(/^planted\.ts:(\d+):\d+ plugin /gm)];
     expect(new Set(found.map(([, line]) => expressions[Number(line) - 1]))).toEqual(new Set(UNSAFE));

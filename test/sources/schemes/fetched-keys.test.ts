@@ -78,9 +78,7 @@ describe("keys that are fetched by their ids", () => {
       server.keys.set("known", "known");
       await server.get("known");
       const verdicts = await Promise.allSettled(
-        Array.from({ length: 500 }, (_, index) =>
-          server.get(`forged ${index}`, from(`192.0.2.${index % 250}`)),
-        ),
+        Array.from({ length: 500 }, (_, index) => server.get(`forged ${index}`, from(`192.0.2.${index % 250}`))),
       );
       const refused = verdicts.filter(({ status }) => status === "rejected");
       expect(server.asked).toHaveLength(10);
@@ -292,9 +290,7 @@ function withCertificates(files: Record<string, string>, use: (server: Certifica
     (origin) => {
       const pin = { host: /^127\.0\.0\.1:\d+$/, path: /^\/[a-z0-9-]+\.pem$/ };
       const keyAt = (path: string, over: object = {}) =>
-        certificateKeys({ name: "A platform", pin, clock: { now: () => NOW }, ...over }).keyAt(
-          `${origin}${path}`,
-        );
+        certificateKeys({ name: "A platform", pin, clock: { now: () => NOW }, ...over }).keyAt(`${origin}${path}`);
       return use({ origin, asked, keyAt });
     },
   );
@@ -316,9 +312,7 @@ describe("a certificate by its address", () => {
       async (origin) => {
         const pin = { host: /^127\.0\.0\.1:\d+$/, path: /^\/a\.pem$/ };
         const keys = certificateKeys({ name: "A platform", pin, clock: { now: () => NOW } });
-        await expect(keys.keyAt(`${origin}/a.pem`)).rejects.toThrow(
-          "the keys of A platform cannot be fetched",
-        );
+        await expect(keys.keyAt(`${origin}/a.pem`)).rejects.toThrow("the keys of A platform cannot be fetched");
       },
       { isBelieved: false },
     );
@@ -337,12 +331,8 @@ describe("a certificate by its address", () => {
       expect(await keyAt("/other.pem", { hosts })).toBe(
         "its certificate is for another host, expected sns.amazonaws.com",
       );
-      expect(await keyAt("/expired.pem", { hosts })).toBe(
-        "its certificate expired at 2025-01-01T00:00:00.000Z",
-      );
-      expect(await keyAt("/short.pem", { hosts })).toMatch(
-        "holds the key rsa 1024 bits, expected an RSA key",
-      );
+      expect(await keyAt("/expired.pem", { hosts })).toBe("its certificate expired at 2025-01-01T00:00:00.000Z");
+      expect(await keyAt("/short.pem", { hosts })).toMatch("holds the key rsa 1024 bits, expected an RSA key");
       expect(await keyAt("/ec.pem", { hosts })).toMatch("holds the key ec prime256v1, expected an RSA key");
       expect(await keyAt("/absent.pem", { hosts })).toBe("there is no certificate at its address");
     });

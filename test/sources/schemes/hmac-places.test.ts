@@ -85,9 +85,7 @@ describe("a secret that may be one of several keys", () => {
   });
 
   it("the first key signs", () => {
-    expect(signHmacRequest(DATA, { secret: "new", body: BODY, now: NOW })["X-Signature"]).toBe(
-      mac('{"a":1}', "new"),
-    );
+    expect(signHmacRequest(DATA, { secret: "new", body: BODY, now: NOW })["X-Signature"]).toBe(mac('{"a":1}', "new"));
   });
 
   it("a text that gives no key is refused at the start", () => {

@@ -86,10 +86,7 @@ function signedHeaders(given: HmacData, secret: Buffer, body: Uint8Array): Recor
 }
 
 function requestOf(headers: Readonly<Record<string, string>>, body: Uint8Array) {
-  const all = Object.entries({ ...SIGNED_HEADERS, ...headers }).map(([name, value]) => [
-    name.toLowerCase(),
-    [value],
-  ]);
+  const all = Object.entries({ ...SIGNED_HEADERS, ...headers }).map(([name, value]) => [name.toLowerCase(), [value]]);
   return { method: "POST", target: TARGET, headers: Object.fromEntries(all), body: Buffer.from(body) };
 }
 
@@ -162,10 +159,7 @@ describe("any data of the HMAC engine", () => {
   });
 
   it("a header that holds any text is refused without an error", () => {
-    const text = fc.oneof(
-      fc.string({ unit: "binary" }),
-      fc.stringMatching(/^(t=\d{1,14}[,; ])?v1[=,][0-9a-f]{64}$/),
-    );
+    const text = fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^(t=\d{1,14}[,; ])?v1[=,][0-9a-f]{64}$/));
     fc.assert(
       fc.property(data, text, text, (given, signature, time) => {
         const headers = { "X-Sig": signature, "X-Time": time };

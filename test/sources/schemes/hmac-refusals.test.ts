@@ -82,11 +82,7 @@ describe("a refusal of a platform's signature", () => {
       "signature_mismatch",
       "`Stripe-Signature`: made with another secret, or over other than {timestamp}.{body}",
     ],
-    [
-      [`v1=${RIGHT}`],
-      "timestamp_missing",
-      "`Stripe-Signature`: `t`: missing, expected whole seconds since the epoch",
-    ],
+    [[`v1=${RIGHT}`], "timestamp_missing", "`Stripe-Signature`: `t`: missing, expected whole seconds since the epoch"],
     [[`t=${NOW},t=${NOW},v1=${RIGHT}`], "timestamp_missing", "`Stripe-Signature`: `t` stands more than once"],
     [
       [`t=${NOW - 301},v1=${mac(`${NOW - 301}.{"a":1}`)}`],
@@ -100,24 +96,14 @@ describe("a refusal of a platform's signature", () => {
   it.each([
     [{}, "/hook?id=1", "signature_malformed", "`X-Id`: missing, and the signature covers it"],
     [{ "x-id": ["a", "b"] }, "/hook?id=1", "signature_repeated", "`X-Id`: stands 2 times, and is signed"],
-    [
-      { "x-id": ["\u0161"] },
-      "/hook?id=1",
-      "signature_malformed",
-      "`X-Id`: not a text of at most 2048 characters",
-    ],
+    [{ "x-id": ["\u0161"] }, "/hook?id=1", "signature_malformed", "`X-Id`: not a text of at most 2048 characters"],
     [
       { "x-id": ["a".repeat(2049)] },
       "/hook?id=1",
       "signature_malformed",
       "`X-Id`: not a text of at most 2048 characters",
     ],
-    [
-      { "x-id": ["a"] },
-      "/hook",
-      "signature_malformed",
-      "query parameter `id`: missing, and the signature covers it",
-    ],
+    [{ "x-id": ["a"] }, "/hook", "signature_malformed", "query parameter `id`: missing, and the signature covers it"],
     [
       { "x-id": ["a"] },
       "/hook?id=1&id=1",
@@ -130,16 +116,13 @@ describe("a refusal of a platform's signature", () => {
       "signature_malformed",
       "query parameter `id`: not UTF-8 of at most 2048 characters",
     ],
-  ])(
-    "a refusal of a platform's signature of the signed parts %j in %s is %s",
-    (headers, target, code, detail) => {
-      const data: HmacData = {
-        signature: { header: "X-Sig", encoding: "hex" },
-        signed: "{header.X-Id}{query.id}{body}",
-      };
-      expect(verify(data, { "x-sig": [RIGHT], ...headers }, target)).toMatchObject({ code, detail });
-    },
-  );
+  ])("a refusal of a platform's signature of the signed parts %j in %s is %s", (headers, target, code, detail) => {
+    const data: HmacData = {
+      signature: { header: "X-Sig", encoding: "hex" },
+      signed: "{header.X-Id}{query.id}{body}",
+    };
+    expect(verify(data, { "x-sig": [RIGHT], ...headers }, target)).toMatchObject({ code, detail });
+  });
 });
 
 describe("the encoding of a signature", () => {
@@ -274,21 +257,9 @@ describe("a scheme that cannot be right", () => {
     [{ ...STRIPE, signed: "{header.}" }, ["a"], "`signed`: got {header.}"],
     [{ ...STRIPE, signed: "{body" }, ["a"], "`signed`: got a brace that is not closed"],
     [{ ...STRIPE, signed: "{url}" }, ["a"], "`signed`: got {url}, expected the origin"],
-    [
-      { ...STRIPE, signed: "{secret}{body}" },
-      ["a"],
-      "`signed`: {secret} must stand in what a plain hash signs",
-    ],
-    [
-      { ...STRIPE, algorithm: "plain-sha1" },
-      ["a"],
-      "`signed`: {secret} must stand in what a plain hash signs",
-    ],
-    [
-      { signature: { header: "X", encoding: "hex" }, signed: "{timestamp}" },
-      ["a"],
-      "expected `timestamp` beside it",
-    ],
+    [{ ...STRIPE, signed: "{secret}{body}" }, ["a"], "`signed`: {secret} must stand in what a plain hash signs"],
+    [{ ...STRIPE, algorithm: "plain-sha1" }, ["a"], "`signed`: {secret} must stand in what a plain hash signs"],
+    [{ signature: { header: "X", encoding: "hex" }, signed: "{timestamp}" }, ["a"], "expected `timestamp` beside it"],
     [{ ...STRIPE, signature: { ...STRIPE.signature, mayRepeat: true } }, ["a"], "signature.mayRepeat"],
   ] as const)("a wrong scheme throws a TypeError that says why: %#", (given, secrets, message) => {
     const create = () => createHmacScheme(given, { secrets, clock });

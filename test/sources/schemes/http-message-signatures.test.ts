@@ -88,8 +88,7 @@ const VECTORS = [
   },
   {
     name: "B.3, ecdsa-p256-sha256 behind a proxy",
-    input:
-      'ttrp=("@path" "@query" "@method" "@authority" "client-cert");created=1618884473;keyid="test-key-ecc-p256"',
+    input: 'ttrp=("@path" "@query" "@method" "@authority" "client-cert");created=1618884473;keyid="test-key-ecc-p256"',
     signature: "xVMHVpawaAC/0SbHrKRs9i8I3eOs5RtTMGCWXm/9nvZzoHsIg6Mce9315T6xoklyy0yzhD9ah4JHRwMLOgmizw==",
     index: 1,
     origin: "https://service.internal.example",
@@ -146,9 +145,7 @@ describe("an HTTP message signature of RFC 9421", () => {
       const scheme = schemeFor(vector);
       const sent = request(vector);
       const covers = (name: string) => vector.input.includes(`"${name}"`);
-      const changes: object[] = [
-        { headers: { ...sent.headers, "signature-input": [`${vector.input};x="1"`] } },
-      ];
+      const changes: object[] = [{ headers: { ...sent.headers, "signature-input": [`${vector.input};x="1"`] } }];
       if (covers("@method")) changes.push({ method: "PUT" });
       if (covers("@path")) changes.push({ target: `/other${sent.target.slice(sent.target.indexOf("?"))}` });
       if (covers("@query")) changes.push({ target: sent.target.slice(0, sent.target.indexOf("?")) });
@@ -209,12 +206,8 @@ const rsa = generateKeyPairSync("rsa", { modulusLength: 2_048 });
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ed = generateKeyPairSync("ed25519");
 const SECRET = Buffer.alloc(32, 7);
-const pem = (key: KeyObject, type: "spki" | "pkcs8") =>
-  key.export({ type, format: "pem" } as never).toString();
-const PAIRS: Record<
-  MessageSignatureAlgorithm,
-  { publicKey: string | Uint8Array; privateKey: string | Buffer }
-> = {
+const pem = (key: KeyObject, type: "spki" | "pkcs8") => key.export({ type, format: "pem" } as never).toString();
+const PAIRS: Record<MessageSignatureAlgorithm, { publicKey: string | Uint8Array; privateKey: string | Buffer }> = {
   ed25519: { publicKey: pem(ed.publicKey, "spki"), privateKey: pem(ed.privateKey, "pkcs8") },
   "ecdsa-p256-sha256": { publicKey: pem(ec.publicKey, "spki"), privateKey: pem(ec.privateKey, "pkcs8") },
   "hmac-sha256": { publicKey: SECRET, privateKey: SECRET },
@@ -236,14 +229,8 @@ const ORIGIN = "https://hooks.example:8443";
 const digestOf = (body: Uint8Array, name = "sha-256") =>
   `${name}=:${createHash(name.replace("-", "")).update(body).digest("base64")}:`;
 
-function distinct({
-  headers,
-}: {
-  readonly headers: Record<string, string | string[]>;
-}): Record<string, string[]> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat()]),
-  );
+function distinct({ headers }: { readonly headers: Record<string, string | string[]> }): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat()]));
 }
 
 /** Of RSA-PSS the npm package takes the longest salt, where RFC 9421 §3.3.1 has 64 bytes. */
@@ -257,11 +244,7 @@ function signerOf(algorithm: MessageSignatureAlgorithm) {
 
 /** Signs as the npm package does, which shares no code with what verifies. */
 async function signedBy(signing: Signing) {
-  const {
-    algorithm,
-    fields = ["@method", "@path", "content-digest"],
-    target = "/api/a/callback?x=1",
-  } = signing;
+  const { algorithm, fields = ["@method", "@path", "content-digest"], target = "/api/a/callback?x=1" } = signing;
   const { body = Buffer.from("{}"), params = ["created", "keyid", "alg"], paramValues = {} } = signing;
   const message = await httpbis.signMessage(
     {
@@ -308,9 +291,9 @@ describe.each(ALGORITHMS)("a message signature that the npm package makes by %s"
       "x-note",
     ];
     for (const target of ["/api/a/callback?x=1", "/api/a/callback"])
-      expect(
-        await schemeOf([keyOf(algorithm)]).verify(await signedBy({ algorithm, fields, target })),
-      ).toHaveProperty("verified");
+      expect(await schemeOf([keyOf(algorithm)]).verify(await signedBy({ algorithm, fields, target }))).toHaveProperty(
+        "verified",
+      );
   });
 
   it("a message signature with any bit of it flipped is refused", async () => {
@@ -402,14 +385,8 @@ describe("a message signature", () => {
   });
 
   it("one valid message signature among several is enough", async () => {
-    const [one, other] = [
-      await signedBy({ algorithm: "ed25519" }),
-      await signedBy({ algorithm: "ecdsa-p256-sha256" }),
-    ];
-    const joined = (name: string) => [
-      `a=${other.headers[name]?.[0]?.slice(4)}`,
-      one.headers[name]?.[0] ?? "",
-    ];
+    const [one, other] = [await signedBy({ algorithm: "ed25519" }), await signedBy({ algorithm: "ecdsa-p256-sha256" })];
+    const joined = (name: string) => [`a=${other.headers[name]?.[0]?.slice(4)}`, one.headers[name]?.[0] ?? ""];
     const headers = {
       ...one.headers,
       "signature-input": joined("signature-input"),
@@ -524,8 +501,6 @@ describe("a message signature", () => {
     expect(() => schemeOf([{ ...keyOf("ed25519"), algorithm: "rsa-pss-sha512" }])).toThrow(
       "`keys.the-key`: got ed25519, expected an RSA key",
     );
-    expect(() => schemeOf([{ id: "k", algorithm: "hmac-sha256", key: "short" }])).toThrow(
-      "`keys.k`: got 5 bytes",
-    );
+    expect(() => schemeOf([{ id: "k", algorithm: "hmac-sha256", key: "short" }])).toThrow("`keys.k`: got 5 bytes");
   });
 });

@@ -91,9 +91,7 @@ describe("a platform's JWK Set", () => {
     withPlatform(async (platform) => {
       const [first, second] = [pair(), pair()];
       platform.keys = [await jwk("a", first.publicKey), await jwk("b", second.publicKey)];
-      expect(await verify(await signed(undefined, second.privateKey), platform.over)).toHaveProperty(
-        "verified",
-      );
+      expect(await verify(await signed(undefined, second.privateKey), platform.over)).toHaveProperty("verified");
       expect(await verify(await signed(undefined, pair().privateKey), platform.over)).toMatchObject({
         code: "jwt_signature",
       });
@@ -104,9 +102,7 @@ describe("a platform's JWK Set", () => {
       const pairs = Array.from({ length: 9 }, pair);
       platform.keys = await Promise.all(pairs.map(({ publicKey }, at) => jwk(`k${at}`, publicKey)));
       const [eighth, ninth] = [pairs[7], pairs[8]] as [(typeof pairs)[0], (typeof pairs)[0]];
-      expect(await verify(await signed(undefined, eighth.privateKey), platform.over)).toHaveProperty(
-        "verified",
-      );
+      expect(await verify(await signed(undefined, eighth.privateKey), platform.over)).toHaveProperty("verified");
       const beyond = await signed(undefined, ninth.privateKey);
       expect(await verify(beyond, platform.over)).toMatchObject({ code: "jwt_signature" });
       expect(await verify(await signed("k8", ninth.privateKey), platform.over)).toHaveProperty("verified");
@@ -159,8 +155,7 @@ describe("a platform's JWK Set", () => {
       platform.keys = [await jwk("known", known.publicKey)];
       await verify(await signed("known", known.privateKey), platform.over);
       const forged = await signed("known", pair().privateKey);
-      const refused = async () =>
-        expect(await verify(forged, platform.over)).toMatchObject({ code: "jwt_signature" });
+      const refused = async () => expect(await verify(forged, platform.over)).toMatchObject({ code: "jwt_signature" });
       await refused();
       expect(platform.asked).toBe(1);
       platform.clock += COOLDOWN;
@@ -235,23 +230,20 @@ describe("a platform's JWK Set", () => {
       expect(await verify(genuine, platform.over)).toMatchObject({ code: "jwt_signature" });
     }));
 
-  it(
-    "a JWK Set is fetched before old keys are trusted, also where an earlier fetch failed",
-    { tags: "full" },
-    () =>
-      withPlatform(async (platform) => {
-        const [old, fresh] = [pair(), pair()];
-        platform.keys = [await jwk("old", old.publicKey)];
-        const genuine = await signed("old", old.privateKey);
-        platform.state = "down";
-        expect(await verify(genuine, platform.over)).toMatchObject({ code: "keys_unavailable" });
-        platform.state = "up";
-        platform.clock += FAILURE;
-        expect(await verify(genuine, platform.over)).toHaveProperty("verified");
-        platform.keys = [await jwk("new", fresh.publicKey)];
-        platform.clock += HOUR + 1;
-        expect(await verify(genuine, platform.over)).toMatchObject({ code: "jwt_signature" });
-      }),
+  it("a JWK Set is fetched before old keys are trusted, also where an earlier fetch failed", { tags: "full" }, () =>
+    withPlatform(async (platform) => {
+      const [old, fresh] = [pair(), pair()];
+      platform.keys = [await jwk("old", old.publicKey)];
+      const genuine = await signed("old", old.privateKey);
+      platform.state = "down";
+      expect(await verify(genuine, platform.over)).toMatchObject({ code: "keys_unavailable" });
+      platform.state = "up";
+      platform.clock += FAILURE;
+      expect(await verify(genuine, platform.over)).toHaveProperty("verified");
+      platform.keys = [await jwk("new", fresh.publicKey)];
+      platform.clock += HOUR + 1;
+      expect(await verify(genuine, platform.over)).toMatchObject({ code: "jwt_signature" });
+    }),
   );
 
   it("a JWK Set serves for a day without its address, and no longer", () =>

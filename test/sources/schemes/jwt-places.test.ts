@@ -46,9 +46,7 @@ describe("a JWT as Plaid sends it", () => {
           asked.push(id);
           if (secret !== "plaid-secret") return response.writeHead(403).end();
           if (id !== "known") return response.writeHead(400).end();
-          response.end(
-            JSON.stringify({ key: { ...(await exportJWK(publicKey)), kid: id, alg: "ES256", use: "sig" } }),
-          );
+          response.end(JSON.stringify({ key: { ...(await exportJWK(publicKey)), kid: id, alg: "ES256", use: "sig" } }));
         });
       },
       (origin) => {
@@ -93,12 +91,7 @@ describe("a JWT as Plaid sends it", () => {
       "jwt_body_mismatch",
       undefined,
     ],
-    [
-      "has the hash in base64",
-      { request_body_sha256: sha256(BODY).toString("base64") },
-      "jwt_claims",
-      "64 lowercase",
-    ],
+    ["has the hash in base64", { request_body_sha256: sha256(BODY).toString("base64") }, "jwt_claims", "64 lowercase"],
   ])("a JWT that %s is refused", (_title, over, code, detail) =>
     withPlaid(async (options) => {
       const expected = detail === undefined ? { code } : { code, detail: expect.stringContaining(detail) };
@@ -109,8 +102,7 @@ describe("a JWT as Plaid sends it", () => {
   it("a JWT of a forged key or of an unknown id is refused without another request for the known one", () =>
     withPlaid(async (options, asked) => {
       const scheme = createJwtScheme(options);
-      const verdict = async (headers: Record<string, string[]>) =>
-        scheme.verify({ ...POSTED, headers, body: BODY });
+      const verdict = async (headers: Record<string, string[]>) => scheme.verify({ ...POSTED, headers, body: BODY });
       for (let index = 0; index < 3; index += 1) {
         expect(await verdict(await sent({}, "known", p256().privateKey))).toMatchObject({
           code: "jwt_signature",
@@ -164,10 +156,7 @@ describe("a JWT as Google Pub/Sub sends it", () => {
     withGoogle(async (verdict) => {
       for (const iss of ["https://accounts.google.com", "accounts.google.com"])
         expect(await verdict({ iss })).toHaveProperty("verified");
-      expect(await verdict({ iss: "https://accounts.google.com.evil.example" })).toHaveProperty(
-        "code",
-        "jwt_claims",
-      );
+      expect(await verdict({ iss: "https://accounts.google.com.evil.example" })).toHaveProperty("code", "jwt_claims");
     }));
 
   it("a JWT of another service account of the same issuer is refused", () =>
@@ -201,12 +190,7 @@ describe("a JWT as LiveKit and monday send it", () => {
     const verdict = async (hashText: string) =>
       verify(LIVEKIT, { authorization: [await token({ ...claims, sha256: hashText })] });
     expect(await verdict(sha256(Buffer.of()).toString("base64"))).toHaveProperty("code", "jwt_body_mismatch");
-    for (const text of [
-      hash.subarray(1).toString("base64"),
-      hash.toString("base64url"),
-      hash.toString("hex"),
-      "",
-    ])
+    for (const text of [hash.subarray(1).toString("base64"), hash.toString("base64url"), hash.toString("hex"), ""])
       expect(await verdict(text)).toMatchObject({
         code: "jwt_claims",
         detail: expect.stringMatching(/base64$/),
@@ -221,9 +205,7 @@ describe("a JWT as LiveKit and monday send it", () => {
       header: credentialHeader("Authorization", ""),
       requiredClaims: ["exp"],
     };
-    expect(await verify(options, { authorization: [await token({ exp: T + 60 })] })).toHaveProperty(
-      "verified",
-    );
+    expect(await verify(options, { authorization: [await token({ exp: T + 60 })] })).toHaveProperty("verified");
     expect(await verify(options, { authorization: [await token({ exp: T - 60 })] })).toHaveProperty(
       "code",
       "jwt_claims",
@@ -294,20 +276,14 @@ describe("a JWT with a chain of certificates, as Apple sends it", () => {
     };
   });
 
-  const jws = (
-    x5c: unknown,
-    key: KeyObject = leaf.privateKey,
-    payload: object = { notificationUUID: "n1" },
-  ) => token(payload, { alg: "ES256", x5c }, key);
-  const posted = async (signedPayload: unknown) =>
-    verify(options, {}, Buffer.from(JSON.stringify({ signedPayload })));
+  const jws = (x5c: unknown, key: KeyObject = leaf.privateKey, payload: object = { notificationUUID: "n1" }) =>
+    token(payload, { alg: "ES256", x5c }, key);
+  const posted = async (signedPayload: unknown) => verify(options, {}, Buffer.from(JSON.stringify({ signedPayload })));
   const chain = () => [leaf.x5c, middle.x5c, root.x5c];
 
   it("a JWT with a chain to the configured root is accepted, however long it is", async () => {
     expect(await posted(await jws(chain()))).toMatchObject({ verified: [{ method: "jwt", index: 0 }] });
-    expect(await posted(await jws(chain(), leaf.privateKey, { data: "x".repeat(40_000) }))).toHaveProperty(
-      "verified",
-    );
+    expect(await posted(await jws(chain(), leaf.privateKey, { data: "x".repeat(40_000) }))).toHaveProperty("verified");
   });
 
   it("a JWT of an unknown chain, or of another key than the leaf's, is refused", async () => {

@@ -17,9 +17,7 @@ const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toSt
 
 /** Over a text that no JavaScript value is written as. */
 function signedText(payload: string): string {
-  const content = ['{"alg":"HS256"}', payload]
-    .map((text) => Buffer.from(text).toString("base64url"))
-    .join(".");
+  const content = ['{"alg":"HS256"}', payload].map((text) => Buffer.from(text).toString("base64url")).join(".");
   return `${content}.${createHmac("sha256", SECRET).update(content).digest("base64url")}`;
 }
 
@@ -72,10 +70,7 @@ describe("a JWT", () => {
     const parts = (await token(CLAIMS)).split(".");
     for (const [index, part] of parts.entries()) {
       const changed = parts.with(index, `${part.startsWith("e") ? "f" : "e"}${part.slice(1)}`).join(".");
-      expect(await verify(changed)).toHaveProperty(
-        "code",
-        expect.stringMatching(/^jwt_(malformed|signature)$/),
-      );
+      expect(await verify(changed)).toHaveProperty("code", expect.stringMatching(/^jwt_(malformed|signature)$/));
     }
   });
 
@@ -197,8 +192,7 @@ describe("a JWT", () => {
 
 /** RFC 7515 A.1 to A.3, RFC 7519 §6.1 and RFC 8037 A.4, whose claims are none of ours. */
 describe("the examples of the RFCs", () => {
-  const JOE =
-    "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+  const JOE = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
   const RSA_N =
     "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
   const RSA_SIGNATURE =
@@ -214,12 +208,7 @@ describe("the examples of the RFCs", () => {
       },
       `eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.${JOE}.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk`,
     ],
-    [
-      "RFC 7515 A.2",
-      "RS256",
-      { kty: "RSA", e: "AQAB", n: RSA_N },
-      `eyJhbGciOiJSUzI1NiJ9.${JOE}.${RSA_SIGNATURE}`,
-    ],
+    ["RFC 7515 A.2", "RS256", { kty: "RSA", e: "AQAB", n: RSA_N }, `eyJhbGciOiJSUzI1NiJ9.${JOE}.${RSA_SIGNATURE}`],
     [
       "RFC 7515 A.3",
       "ES256",

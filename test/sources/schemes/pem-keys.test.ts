@@ -29,12 +29,9 @@ describe("keys in PEM", () => {
     ["ES256", P384, "block 1: got ec secp384r1, expected an EC key on P-256"],
     ["EdDSA", ED448, "block 1: got ed448, expected an Ed25519 key"],
     ["EdDSA", `${ED25519}${RSA}`, "block 2: got rsa 2048 bits, expected an Ed25519 key"],
-  ] as [JwtAlgorithm, string, string][])(
-    "a PEM key that does not fit %s is refused",
-    (algorithm, text, problem) => {
-      expect(() => pemKeys(text, algorithm)).toThrow(problem);
-    },
-  );
+  ] as [JwtAlgorithm, string, string][])("a PEM key that does not fit %s is refused", (algorithm, text, problem) => {
+    expect(() => pemKeys(text, algorithm)).toThrow(problem);
+  });
 
   it("a PEM key that does not fit is reported with the setting that chose the algorithm", () => {
     expect(() => pemKeys(RSA, "ES256", "`mode: 1`")).toThrow("expected an EC key on P-256 for `mode: 1`");
@@ -50,11 +47,7 @@ describe("keys in PEM", () => {
       "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
       "block 1 (PUBLIC KEY) cannot be read",
     ],
-    [
-      "a private key",
-      P256.privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-      "holds a private key",
-    ],
+    ["a private key", P256.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "holds a private key"],
     [
       "an encrypted private key",
       "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----",

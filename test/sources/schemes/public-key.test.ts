@@ -62,10 +62,7 @@ let given = 0;
 const rsaPair = () => RSA_PAIRS[given++ % RSA_PAIRS.length] as Pair;
 
 const CASES: readonly (readonly [string, Case])[] = [
-  [
-    "Discord",
-    { data: DISCORD, pair: ed25519, text: (key) => raw(key).toString("hex"), before: SECONDS, digest: null },
-  ],
+  ["Discord", { data: DISCORD, pair: ed25519, text: (key) => raw(key).toString("hex"), before: SECONDS, digest: null }],
   [
     "Telnyx",
     {
@@ -135,10 +132,7 @@ describe.each(CASES)("a signature with a private key, as %s sends it", (_name, o
     const { publicKey, privateKey } = one.pair();
     const request = signed(one, privateKey);
     for (const body of [BODY.subarray(0, -2), Buffer.from(BODY).fill(0xfe, 1, 2), Buffer.of()])
-      expect(verify(data, [text(publicKey)], { ...request, body })).toHaveProperty(
-        "code",
-        "signature_mismatch",
-      );
+      expect(verify(data, [text(publicKey)], { ...request, body })).toHaveProperty("code", "signature_mismatch");
   });
 
   it("each flipped bit of a signature refuses it", () => {
@@ -151,10 +145,7 @@ describe.each(CASES)("a signature with a private key, as %s sends it", (_name, o
         const flipped = Buffer.from(signature);
         flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
         const changed = { ...headers, [header]: [prefix + flipped.toString(encoding)] };
-        expect(verify(data, [text(publicKey)], { headers: changed })).toHaveProperty(
-          "code",
-          "signature_mismatch",
-        );
+        expect(verify(data, [text(publicKey)], { headers: changed })).toHaveProperty("code", "signature_mismatch");
       }),
       { numRuns: 60 },
     );
@@ -256,24 +247,14 @@ describe("a signature with a private key", () => {
       pem(rsa(1_024).publicKey),
       "`publicKey`: got rsa 1024 bits, expected an RSA key of at least 2048 bits",
     ],
-    [
-      "a key of another type",
-      WISE,
-      pem(p256().publicKey),
-      "`publicKey`: got ec prime256v1, expected an RSA key",
-    ],
+    ["a key of another type", WISE, pem(p256().publicKey), "`publicKey`: got ec prime256v1, expected an RSA key"],
     [
       "a key on another curve",
       OWN,
       pem(generateKeyPairSync("ec", { namedCurve: "P-384" }).publicKey),
       "got ec secp384r1, expected an EC key on P-256",
     ],
-    [
-      "a key that was cut off",
-      DISCORD,
-      "ab".repeat(31),
-      "its 31 bytes are no public key; expected an Ed25519 key",
-    ],
+    ["a key that was cut off", DISCORD, "ab".repeat(31), "its 31 bytes are no public key; expected an Ed25519 key"],
     ["a text that is no key", DISCORD, "hello", "is neither PEM nor hex; expected an Ed25519 key"],
     [
       "a private key",
@@ -297,9 +278,7 @@ describe("a signature with a private key", () => {
     expect(() => createPublicKeyScheme({ ...WISE, signed: "{timestamp}{body}" }, { keys, clock })).toThrow(
       "{timestamp}",
     );
-    expect(() => createPublicKeyScheme({ ...WISE, signed: "{secret}{body}" }, { keys, clock })).toThrow(
-      "{secret}",
-    );
+    expect(() => createPublicKeyScheme({ ...WISE, signed: "{secret}{body}" }, { keys, clock })).toThrow("{secret}");
   });
 
   it("the registered address may be signed, and the one in `Host` is not asked", () => {
@@ -310,8 +289,6 @@ describe("a signature with a private key", () => {
       privateKey,
     );
     const headers = { host: ["evil.example"], "x-signature-sha256": [made.toString("base64")] };
-    expect(verify({ ...WISE, signed: "{url}{body}" }, [pem(publicKey)], { headers })).toHaveProperty(
-      "verified",
-    );
+    expect(verify({ ...WISE, signed: "{url}{body}" }, [pem(publicKey)], { headers })).toHaveProperty("verified");
   });
 });

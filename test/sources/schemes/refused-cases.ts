@@ -52,18 +52,13 @@ function sent(
 const HEADERS: readonly RefusedCase[] = [
   { title: "no signature", headers: {}, code: "missing", message: "The request has no `X-Signature`" },
   sent("an empty header", "", ["missing", "`X-Signature` is empty."]),
-  sent(
-    "the header twice",
-    [digits, digits],
-    ["repeated", "stands 2 times, expected once. The digest itself is"],
-  ),
+  sent("the header twice", [digits, digits], ["repeated", "stands 2 times, expected once. The digest itself is"]),
   sent("two signatures in one header", `${digits}, ${digits}`, ["repeated", "holds 2 signatures."]),
   {
     title: "GitHub's header",
     headers: { "x-hub-signature-256": `sha256=${digits}` },
     code: "other_header",
-    message:
-      "`X-Hub-Signature-256`, as GitHub and Meta send it. `sha256=` precedes the signature. The digest",
+    message: "`X-Hub-Signature-256`, as GitHub and Meta send it. `sha256=` precedes the signature. The digest",
   },
   {
     title: "Shopify's header",
@@ -83,10 +78,7 @@ const HEADERS: readonly RefusedCase[] = [
   ]),
   sent("base64", mac(BODY, CURRENT, { encoding: "base64" }), ["encoding", "in base64"]),
   sent("base64url", mac(BODY, CURRENT, { encoding: "base64url" }), ["encoding", "in base64"]),
-  sent("sha256=", `sha256=${digits}`, [
-    "prefix",
-    "`sha256=` precedes the signature. The digest itself is correct.",
-  ]),
+  sent("sha256=", `sha256=${digits}`, ["prefix", "`sha256=` precedes the signature. The digest itself is correct."]),
   sent("v1=", `v1=${digits}`, ["prefix", "`v1=`"]),
   sent("an unknown prefix", `MyShop=${digits}`, ["prefix", "Other text surrounds the signature."]),
   sent("quotes", `"${digits}"`, ["prefix", "Other text surrounds the signature."]),
@@ -136,31 +128,15 @@ const joined = (title: string, headers: RefusedCase["headers"] & object, message
 
 const TIMESTAMPS: readonly RefusedCase[] = [
   joined("Stripe's signature", { "stripe-signature": `t=${T},v1=${mac(`${T}.${BODY}`)}` }, "as Stripe signs"),
-  joined(
-    "Stripe's format in X-Signature",
-    { "x-signature": `t=${T},v1=${mac(`${T}.${BODY}`)}` },
-    "as Stripe signs",
-  ),
-  joined(
-    "a signed X-Timestamp",
-    { "x-signature": mac(`${T}.${BODY}`), "x-timestamp": T },
-    "timestamp, a dot",
-  ),
-  joined(
-    "a timestamp without a mark",
-    { "x-signature": mac(T + BODY), "x-timestamp": T },
-    "followed by the body",
-  ),
+  joined("Stripe's format in X-Signature", { "x-signature": `t=${T},v1=${mac(`${T}.${BODY}`)}` }, "as Stripe signs"),
+  joined("a signed X-Timestamp", { "x-signature": mac(`${T}.${BODY}`), "x-timestamp": T }, "timestamp, a dot"),
+  joined("a timestamp without a mark", { "x-signature": mac(T + BODY), "x-timestamp": T }, "followed by the body"),
   joined(
     "Slack's signature",
     { "x-slack-signature": `v0=${mac(`v0:${T}:${BODY}`)}`, "x-slack-request-timestamp": T },
     "as Slack and Zoom sign",
   ),
-  joined(
-    "Paddle's signature",
-    { "paddle-signature": `ts=${T};h1=${mac(`${T}:${BODY}`)}` },
-    "as Paddle signs",
-  ),
+  joined("Paddle's signature", { "paddle-signature": `ts=${T};h1=${mac(`${T}:${BODY}`)}` }, "as Paddle signs"),
   {
     ...joined(
       "a signature of Standard Webhooks",
@@ -207,12 +183,7 @@ const BODIES: readonly RefusedCase[] = [
   changed("a byte order mark that was removed", [`\ufeff${BODY}`, BODY], "with a byte order mark"),
   changed("a body that was cut in a string", [long, long.slice(0, 4_096)], "after 4096 bytes.", "truncated"),
   changed("a body that was cut in a word", ['{"a":true}', '{"a":tr'], "after 7 bytes.", "truncated"),
-  changed(
-    "a body that was cut after a value",
-    ['{"a":{"b":1}}', '{"a":{"b":1}'],
-    "after 12 bytes.",
-    "truncated",
-  ),
+  changed("a body that was cut after a value", ['{"a":{"b":1}}', '{"a":{"b":1}'], "after 12 bytes.", "truncated"),
   changed("a body that was lost", [BODY, ""], "The body is empty.", "truncated"),
   changed("an amount that was changed", [BODY, BODY.replace("49.9", "9949.9")], NONE, "unknown"),
   changed("a form", [BODY, "a=b&c=d"], NONE, "unknown"),

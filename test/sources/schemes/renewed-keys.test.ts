@@ -54,9 +54,7 @@ it("wrong signatures and made-up tenants of all forgers share one bound, within 
   const { keys, pass, fetches } = await known();
   for (let round = 0; round < 10; round += 1)
     await Promise.all(
-      IDS.map((id, at) =>
-        outcome(keys.renewed(at % 2 ? id : `made-up-${round}-${at}`, from(`forger ${at % 20}`))),
-      ),
+      IDS.map((id, at) => outcome(keys.renewed(at % 2 ? id : `made-up-${round}-${at}`, from(`forger ${at % 20}`)))),
     );
   expect(fetches()).toBe(MOST);
   pass(WINDOW_MS + 1);

@@ -79,8 +79,7 @@ describe("the secrets of tenants", () => {
     expect(await verify("acme", "of all")).toBe("verified");
     expect(await verify("bolt", "of all")).toMatchObject({
       code: "signature_mismatch",
-      detail:
-        "acme and bolt have one secret; the path is not signed, so a callback of one could be sent to the other",
+      detail: "acme and bolt have one secret; the path is not signed, so a callback of one could be sent to the other",
     });
     expect(await verify("acme", "of all")).toBe("verified");
     expect(warnings).toMatchObject([{ fields: { source: "shops", tenants: ["acme", "bolt"] } }]);
@@ -95,9 +94,7 @@ describe("the secrets of tenants", () => {
 
   it("a secret that the first tenant has lost verifies for the next one", async () => {
     let owner = "acme";
-    const { verify } = withTenants(({ params }) =>
-      params.shop === owner ? secretNamed("of the shop") : undefined,
-    );
+    const { verify } = withTenants(({ params }) => (params.shop === owner ? secretNamed("of the shop") : undefined));
     expect(await verify("acme", "of the shop")).toBe("verified");
     owner = "acme-renamed";
     expect(await verify("acme-renamed", "of the shop")).toBe("verified");
@@ -153,10 +150,7 @@ describe("the secrets of tenants", () => {
   );
 
   it("null is no tenant, and an unset previous secret is left out", async () => {
-    const secrets = { acme: [secretNamed("of acme"), undefined], bolt: null } as unknown as Record<
-      string,
-      string
-    >;
+    const secrets = { acme: [secretNamed("of acme"), undefined], bolt: null } as unknown as Record<string, string>;
     const { verify, warnings } = withTenants(({ params }) => secrets[params.shop as string]);
     expect(await verify("acme", "of acme")).toBe("verified");
     expect(await verify("bolt", "of acme")).toMatchObject({ code: "signature_mismatch" });

@@ -29,8 +29,7 @@ describe("Project Wycheproof", () => {
       const scheme = createPublicKeyScheme(data, { keys: [key], clock: systemClock });
       for (const { tcId, comment, msg, sig, result } of tests) {
         const request = { ...POSTED, body: Buffer.from(msg, "hex"), headers: { "x-own": [sig] } };
-        if ("verified" in scheme.verify(request) !== (result === "valid"))
-          wrong.push(`${tcId} ${comment}: ${result}`);
+        if ("verified" in scheme.verify(request) !== (result === "valid")) wrong.push(`${tcId} ${comment}: ${result}`);
       }
     }
     const cases = groups.flatMap(({ tests }) => tests).length;

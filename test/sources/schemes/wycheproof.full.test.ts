@@ -65,9 +65,7 @@ describe("Project Wycheproof", () => {
         });
         return "verified" in verdict !== (result === "valid" && tagBits === bits);
       });
-      process.stdout.write(
-        `Wycheproof HMAC, ${algorithm}: ${cases.length} cases, ${wrong.length} disagree\n`,
-      );
+      process.stdout.write(`Wycheproof HMAC, ${algorithm}: ${cases.length} cases, ${wrong.length} disagree\n`);
       expect(wrong).toEqual([]);
       expect(cases.length).toBe(count);
     },
@@ -121,7 +119,6 @@ function under(algorithm: string, keys: JwtKeys): Scheme {
 /** The payloads are no claims sets, which is looked at once the signature is known to be right. */
 async function signatureIsValid(scheme: Scheme, jws: string): Promise<boolean> {
   const verdict = await scheme.verify({ ...POSTED, body: Buffer.of(), headers: { "x-token": [jws] } });
-  if ("verified" in verdict || verdict.kind !== "refused")
-    throw new Error(`unexpected: ${JSON.stringify(verdict)}`);
+  if ("verified" in verdict || verdict.kind !== "refused") throw new Error(`unexpected: ${JSON.stringify(verdict)}`);
   return verdict.code === "jwt_claims";
 }

@@ -51,9 +51,7 @@ describe("a chain of certificates", () => {
   });
 
   it("a chain of certificates to a root of the same name with another key is refused", () => {
-    expect(verdict([leaf, middle, root], { roots: parsed(stranger) })).toMatch(
-      /not issued by a trusted root/,
-    );
+    expect(verdict([leaf, middle, root], { roots: parsed(stranger) })).toMatch(/not issued by a trusted root/);
   });
 
   it("a chain of certificates whose links were exchanged is refused", async () => {
@@ -112,9 +110,7 @@ describe("a chain of certificates", () => {
     const [pem = ""] = rootCertificates;
     const known = new X509Certificate(pem);
     const trusted = { roots: "system" } as const;
-    expect(verifyChain([known], trusted, new Date(known.validFromDate.getTime() + 1_000))).toHaveProperty(
-      "key",
-    );
+    expect(verifyChain([known], trusted, new Date(known.validFromDate.getTime() + 1_000))).toHaveProperty("key");
     expect(verdict([leaf, middle, root], trusted)).toMatch(/not issued by a trusted root/);
   });
 

@@ -12,12 +12,9 @@ describe("a value that is copied", () => {
     ["int8", 9007199254740993n, "9007199254740993"],
     ["float8", 0.1, "0.1"],
     ["text", "\\x00", "\\x00"],
-  ])(
-    "a value of a column of type %s is copied as the text that PostgreSQL reads as %s",
-    (kind, value, text) => {
-      expect(toPostgresText(value, column(kind))).toBe(text);
-    },
-  );
+  ])("a value of a column of type %s is copied as the text that PostgreSQL reads as %s", (kind, value, text) => {
+    expect(toPostgresText(value, column(kind))).toBe(text);
+  });
 
   it("a value that PostgreSQL cannot hold is refused with the name of its column", () => {
     expect(() => toPostgresText("a\u0000b", column("text"))).toThrow('column "value" holds a NUL character');

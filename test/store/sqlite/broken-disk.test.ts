@@ -28,9 +28,7 @@ it("a store on SQLite whose disk did not take a commit says so, is not ready, an
       await expect(lost).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       expect(await store.broken).toMatchObject({ cause: { message: "EIO: i/o error, fdatasync" } });
       await expect(store.ping()).rejects.toThrow("flush of the WAL failed");
-      await expect(store.find(newRecord("e1"), performance.now() + 1_000)).rejects.toThrow(
-        "flush of the WAL failed",
-      );
+      await expect(store.find(newRecord("e1"), performance.now() + 1_000)).rejects.toThrow("flush of the WAL failed");
     } finally {
       mend();
     }

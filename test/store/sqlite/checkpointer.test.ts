@@ -41,17 +41,12 @@ async function withWriter(
     pauses += 1;
     return writer.pause(during);
   };
-  const checkpointer = new Checkpointer(
-    join(folder, path),
-    pause,
-    (cause) => void flusher.markFailed(cause),
-    {
-      ...CHECKPOINT_DEFAULTS,
-      afterMs: 10,
-      restartFrames: LONG_LOG,
-      ...rules,
-    },
-  );
+  const checkpointer = new Checkpointer(join(folder, path), pause, (cause) => void flusher.markFailed(cause), {
+    ...CHECKPOINT_DEFAULTS,
+    afterMs: 10,
+    restartFrames: LONG_LOG,
+    ...rules,
+  });
   const writer = new Writer(connection, flusher, () => checkpointer.onCommit());
   try {
     await use({ path: file, writer, connection, pauses: () => pauses });

@@ -79,10 +79,7 @@ describe("a commit on SQLite", () => {
       };
       const first = writer.submit("e1", SOON(), member(1));
       await expect.poll(() => flushes.length).toBe(1);
-      const [second, third] = [
-        writer.submit("e2", SOON(), member(2)),
-        writer.submit("e3", SOON(), member(3)),
-      ];
+      const [second, third] = [writer.submit("e2", SOON(), member(2)), writer.submit("e3", SOON(), member(3))];
       await expect.poll(() => order).toEqual([1, 2, 3]);
       // They were committed after the first flush had begun, so that they need one of their own.
       expect(flushes).toHaveLength(1);

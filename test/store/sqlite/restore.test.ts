@@ -144,9 +144,7 @@ describe("a restore of an SQLite database", () => {
   it("a restore accepts a copy that violates an invariant, and names the invariant", async () => {
     change(at("copy.db"), "UPDATE oncehook_records SET result = NULL");
     const { copy } = await restore();
-    expect(copy.invariants.filter(({ violations }) => violations > 0)).toMatchObject([
-      { name: "records-completed" },
-    ]);
+    expect(copy.invariants.filter(({ violations }) => violations > 0)).toMatchObject([{ name: "records-completed" }]);
   });
 
   it.each([

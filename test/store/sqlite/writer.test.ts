@@ -58,9 +58,7 @@ function recorded(writer: Writer) {
 /** SQLite itself refuses this from here on; a savepoint can still be undone. */
 function refuse({ database }: Connection, what: "COMMIT" | "ROLLBACK"): void {
   database.setAuthorizer((action, operation) =>
-    action === constants.SQLITE_TRANSACTION && operation === what
-      ? constants.SQLITE_DENY
-      : constants.SQLITE_OK,
+    action === constants.SQLITE_TRANSACTION && operation === what ? constants.SQLITE_DENY : constants.SQLITE_OK,
   );
 }
 

@@ -71,11 +71,7 @@ export function AuditPage() {
       />
       {list.isPending && <Loading what="the audit log" />}
       {list.isError && !list.isFetchNextPageError && (
-        <Problem
-          error={list.error}
-          title="The audit log could not be read"
-          again={() => void list.refetch()}
-        />
+        <Problem error={list.error} title="The audit log could not be read" again={() => void list.refetch()} />
       )}
       {list.isSuccess && rows.length === 0 && <EmptyState>No audit entries match.</EmptyState>}
       {rows.length > 0 && (

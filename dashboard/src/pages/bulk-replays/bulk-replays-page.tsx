@@ -20,21 +20,15 @@ export function BulkReplaysPage() {
       <PageTitle title="Bulk replays" description="Progress and outcomes of bulk replays." />
       {list.isPending && <Loading what="the bulk replays" />}
       {list.isError && !list.isFetchNextPageError && (
-        <Problem
-          error={list.error}
-          title="The bulk replays could not be read"
-          again={() => void list.refetch()}
-        />
+        <Problem error={list.error} title="The bulk replays could not be read" again={() => void list.refetch()} />
       )}
       {list.isSuccess && rows.length === 0 && (
         <EmptyState>
-          There has been none. Filter the <PageLink to="/failures">failures</PageLink>, and replay all of them
-          from there.
+          There has been none. Filter the <PageLink to="/failures">failures</PageLink>, and replay all of them from
+          there.
         </EmptyState>
       )}
-      {rows.length > 0 && (
-        <Rows caption="Bulk replays" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
-      )}
+      {rows.length > 0 && <Rows caption="Bulk replays" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />}
       <InfiniteListEnd list={list} />
     </>
   );

@@ -29,11 +29,7 @@ export function CallbackPage() {
         description="One request as it was received, its secrets masked, and its response."
       />
       {query.isError && (
-        <Problem
-          error={query.error}
-          title="The callback could not be read"
-          again={() => void query.refetch()}
-        />
+        <Problem error={query.error} title="The callback could not be read" again={() => void query.refetch()} />
       )}
       {data !== undefined && (
         <Stack gap="xl">
@@ -119,8 +115,8 @@ function CallbackRequest({ callback }: { readonly callback: CallbackView }) {
         </Group>
         {canCurl && (
           <p>
-            The copied command signs the body with <code>oncehook sign</code>, where it is run. What is masked
-            here is masked there too: put the values back that the handler needs.
+            The copied command signs the body with <code>oncehook sign</code>, where it is run. What is masked here is
+            masked there too: put the values back that the handler needs.
             {(sender?.authentication.length ?? 0) > 1 &&
               ` Callbacks are authenticated by ${sender?.authenticated_by}: add what is needed beside the signature.`}
           </p>

@@ -35,18 +35,10 @@ export function CallbackList({ caption, filters, columns, live, nothing }: Props
   return (
     <>
       {list.isError && !list.isFetchNextPageError && (
-        <Problem
-          error={list.error}
-          title="The callbacks could not be read"
-          again={() => void list.refetch()}
-        />
+        <Problem error={list.error} title="The callbacks could not be read" again={() => void list.refetch()} />
       )}
-      {rows.length === 0 && list.data !== undefined && !list.hasNextPage && (
-        <EmptyState>{nothing}</EmptyState>
-      )}
-      {rows.length > 0 && (
-        <Rows caption={caption} columns={columns} rows={rows} keyOf={({ id }) => id} isNew={isNew} />
-      )}
+      {rows.length === 0 && list.data !== undefined && !list.hasNextPage && <EmptyState>{nothing}</EmptyState>}
+      {rows.length > 0 && <Rows caption={caption} columns={columns} rows={rows} keyOf={({ id }) => id} isNew={isNew} />}
       <InfiniteListEnd list={list} />
     </>
   );
@@ -94,15 +86,7 @@ const DURATION: Column<CallbackView> = {
 };
 const SOURCE: Column<CallbackView> = { head: "Source", cell: ({ source }) => source ?? "–" };
 
-export const COLUMNS: readonly Column<CallbackView>[] = [
-  TIME,
-  OUTCOME,
-  STATUS,
-  EVENT,
-  SOURCE,
-  ADDRESS,
-  DURATION,
-];
+export const COLUMNS: readonly Column<CallbackView>[] = [TIME, OUTCOME, STATUS, EVENT, SOURCE, ADDRESS, DURATION];
 
 /** The fields suggest the receiver's sources and event types. */
 export function useCallbackFilterFields(): readonly FilterField[] {

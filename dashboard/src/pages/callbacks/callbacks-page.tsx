@@ -70,11 +70,7 @@ function ExportLinks({ filters }: { readonly filters: CallbackFilters }) {
 
 /** Explains an empty list of callbacks. */
 function NoCallbacks({ isFiltered }: { readonly isFiltered: boolean }) {
-  return isFiltered ? (
-    <>No callback fits these filters. Remove one, or look further back in time.</>
-  ) : (
-    <NoneYet />
-  );
+  return isFiltered ? <>No callback fits these filters. Remove one, or look further back in time.</> : <NoneYet />;
 }
 
 function NoneYet() {

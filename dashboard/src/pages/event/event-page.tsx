@@ -29,8 +29,7 @@ export function EventPage() {
     initialPageParam: null as string | null,
     getNextPageParam: ({ timeline_cursor }) => timeline_cursor,
     // A failed event is tried again; a handled one does not change.
-    refetchInterval: ({ state: { data } }) =>
-      data?.pages[0]?.failure == null ? false : EVERY_MS * data.pages.length,
+    refetchInterval: ({ state: { data } }) => (data?.pages[0]?.failure == null ? false : EVERY_MS * data.pages.length),
   });
   if (history.isPending) return <Loading what="the event" />;
   const pages = history.data?.pages ?? [];
@@ -59,10 +58,7 @@ export function EventPage() {
           <section aria-labelledby="timeline">
             <h2 id="timeline">Timeline</h2>
             {entries.length === 0 && <Text c="dimmed">The log holds nothing of this event any more.</Text>}
-            <Timeline
-              entries={entries}
-              more={history.hasNextPage ? () => void history.fetchNextPage() : undefined}
-            />
+            <Timeline entries={entries} more={history.hasNextPage ? () => void history.fetchNextPage() : undefined} />
           </section>
         )}
         {newest !== undefined && <EventNotifications notifications={newest.notifications} />}
@@ -72,11 +68,7 @@ export function EventPage() {
 }
 
 /** The record of an event, or its failure, or that there is neither. */
-function EventFacts({
-  history: { source, event_id, event, failure },
-}: {
-  readonly history: EventHistoryView;
-}) {
+function EventFacts({ history: { source, event_id, event, failure } }: { readonly history: EventHistoryView }) {
   return (
     <section aria-label="The event">
       <Facts
@@ -86,25 +78,16 @@ function EventFacts({
           ["Event type", event?.event_type ?? failure?.event_type],
           ["Version", event?.version ?? failure?.version],
           ["Record", stateOf(event, failure)],
-          [
-            "Handled",
-            event?.processed_at == null ? null : <Time key="at" at={event.processed_at} relative />,
-          ],
+          ["Handled", event?.processed_at == null ? null : <Time key="at" at={event.processed_at} relative />],
           ["Attempts", failure?.attempts],
           [
             "Next attempt",
-            failure?.next_attempt_at == null ? null : (
-              <Time key="next" at={failure.next_attempt_at} relative />
-            ),
+            failure?.next_attempt_at == null ? null : <Time key="next" at={failure.next_attempt_at} relative />,
           ],
           [
             "Failed with",
             failure === null ? null : (
-              <OutcomeBadge
-                key="code"
-                outcome={failure.code}
-                status={failure.state === "rejected" ? 400 : 500}
-              />
+              <OutcomeBadge key="code" outcome={failure.code} status={failure.state === "rejected" ? 400 : 500} />
             ),
           ],
         ]}

@@ -96,9 +96,7 @@ function entryTitle(moment: TimelineEntry, number: number): string {
     case "delivery":
       if (moment.outcome === "accepted") return "Accepted, response sent before the handler ended";
       if (moment.outcome === "ignored") return "Ignored, no handler for its type";
-      return moment.outcome === "already_processed"
-        ? "Duplicate, not processed again"
-        : "Callback, handler not run";
+      return moment.outcome === "already_processed" ? "Duplicate, not processed again" : "Callback, handler not run";
     case "attempt":
       return `${BY[moment.by]} ${number}`;
     case "failure":

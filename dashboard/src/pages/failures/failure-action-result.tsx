@@ -69,9 +69,7 @@ function ReplayResult({ replay, eventId, close }: ReplayResultProps) {
           <Text c="dimmed">The handler took tx.connection; what it ran through that is not among them.</Text>
         )}
         {replay.deferred_keys_unchecked === true && (
-          <Text c="dimmed">
-            Deferred foreign keys were not checked: the commit does that, and may still refuse it.
-          </Text>
+          <Text c="dimmed">Deferred foreign keys were not checked: the commit does that, and may still refuse it.</Text>
         )}
         {dry_run && replay.notifications !== undefined && <Queued notifications={replay.notifications} />}
       </Stack>

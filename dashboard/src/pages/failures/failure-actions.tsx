@@ -43,8 +43,7 @@ export function FailureActions({ failure, onDone, onReplay }: Props) {
     mutationFn: ({ dry_run }: ReplayRequest) => slowApi.failures.replay(failure, { dry_run }),
     onSuccess: (replayed, { button }) => {
       onReplay({ replay: replayed, eventId: failure.event_id, button });
-      if (!replayed.dry_run)
-        onDone(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
+      if (!replayed.dry_run) onDone(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
     },
     onError: tell,
     onSettled: refresh,
@@ -102,8 +101,8 @@ export function FailureActions({ failure, onDone, onReplay }: Props) {
         onConfirm={() => discard.mutate()}
         onClose={asking.close}
       >
-        {failure.event_id} will not be retried any more, and its body is deleted. It cannot be undone; only
-        the platform can send the event again.
+        {failure.event_id} will not be retried any more, and its body is deleted. It cannot be undone; only the platform
+        can send the event again.
       </Confirm>
     </>
   );

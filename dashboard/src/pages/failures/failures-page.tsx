@@ -67,11 +67,7 @@ export function FailuresPage() {
       <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
       {list.isPending && <Loading what="the failures" />}
       {list.isError && !list.isFetchNextPageError && (
-        <Problem
-          error={list.error}
-          title="The failures could not be read"
-          again={() => void list.refetch()}
-        />
+        <Problem error={list.error} title="The failures could not be read" again={() => void list.refetch()} />
       )}
       {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
         <EmptyState>

@@ -34,8 +34,8 @@ export function StartBulkReplay({ filter, count }: Props) {
       <Dialog isOpen={isOpen} close={dialog.close} title={title}>
         <Stack>
           <Text>
-            Every failure {describeFilter(filter)} is run once, one after the other. It can be paused and
-            cancelled, goes on after a restart, and what fails again stays in the list.
+            Every failure {describeFilter(filter)} is run once, one after the other. It can be paused and cancelled,
+            goes on after a restart, and what fails again stays in the list.
           </Text>
           <NumberInput
             label="Max per second"
@@ -57,7 +57,5 @@ export function StartBulkReplay({ filter, count }: Props) {
 
 function describeFilter(filter: FailureFilter): string {
   const set = Object.entries(filter).filter(([, value]) => value !== undefined);
-  return set.length === 0
-    ? "that there is"
-    : `with ${set.map(([name, value]) => `${name} ${value}`).join(", ")}`;
+  return set.length === 0 ? "that there is" : `with ${set.map(([name, value]) => `${name} ${value}`).join(", ")}`;
 }

@@ -55,10 +55,7 @@ export function NotificationsPage() {
   };
   return (
     <>
-      <PageTitle
-        title="Notifications"
-        description="Outbound messages that handlers queued, and their deliveries."
-      />
+      <PageTitle title="Notifications" description="Outbound messages that handlers queued, and their deliveries." />
       <FilterForm
         fields={FILTER_FIELDS}
         filters={filters}
@@ -67,11 +64,7 @@ export function NotificationsPage() {
       <div role="status">{message !== undefined && <Alert color="blue">{message}</Alert>}</div>
       {list.isPending && <Loading what="the notifications" />}
       {list.isError && !list.isFetchNextPageError && (
-        <Problem
-          error={list.error}
-          title="The notifications could not be read"
-          again={() => void list.refetch()}
-        />
+        <Problem error={list.error} title="The notifications could not be read" again={() => void list.refetch()} />
       )}
       {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
         <EmptyState>

@@ -48,11 +48,7 @@ export function OverviewPage() {
       </PageTitle>
       {overview.isPending && <Loading what="the overview" />}
       {overview.isError && (
-        <Problem
-          error={overview.error}
-          title="The overview could not be read"
-          again={() => void overview.refetch()}
-        />
+        <Problem error={overview.error} title="The overview could not be read" again={() => void overview.refetch()} />
       )}
       {overview.data !== undefined && <OverviewContent {...overview.data} now={now} />}
     </>

@@ -73,11 +73,7 @@ export function CallbackForm(props: CallbackFormProps) {
 }
 
 /** The sent request, its signature masked, and the response. */
-function SandboxResult({
-  result: { request, response, duration_ms },
-}: {
-  readonly result: SandboxResultView;
-}) {
+function SandboxResult({ result: { request, response, duration_ms } }: { readonly result: SandboxResultView }) {
   return (
     <section aria-label="Request and response">
       <div role="status">

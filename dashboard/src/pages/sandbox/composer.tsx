@@ -26,11 +26,7 @@ export function Composer({ events, sources }: ComposerProps) {
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
       )}
-      {source === undefined ? (
-        <BuiltInCallback events={events} />
-      ) : (
-        <SourceCallback key={name} source={source} />
-      )}
+      {source === undefined ? <BuiltInCallback events={events} /> : <SourceCallback key={name} source={source} />}
     </Stack>
   );
 }

@@ -21,15 +21,9 @@ export function SandboxPage() {
       {sandbox.isPending && <Loading what="the sandbox" />}
       {isAbsent && <EmptyState>There is no sandbox here: it exists only outside production.</EmptyState>}
       {sandbox.isError && !isAbsent && (
-        <Problem
-          error={sandbox.error}
-          title="The sandbox could not be read"
-          again={() => void sandbox.refetch()}
-        />
+        <Problem error={sandbox.error} title="The sandbox could not be read" again={() => void sandbox.refetch()} />
       )}
-      {sandbox.data !== undefined && !mayChange && (
-        <EmptyState>To send callbacks, sign in as an operator.</EmptyState>
-      )}
+      {sandbox.data !== undefined && !mayChange && <EmptyState>To send callbacks, sign in as an operator.</EmptyState>}
       {sandbox.data !== undefined && mayChange && (
         <Stack gap="xl">
           <Composer events={sandbox.data.events} sources={sandbox.data.sources} />
@@ -46,9 +40,7 @@ function OAuthFlow() {
   return (
     <Stack component="section" aria-labelledby="walk">
       <h2 id="walk">The OAuth flow</h2>
-      <Text>
-        Starts a flow, grants access at the sandbox platform, and follows the redirect back to the receiver.
-      </Text>
+      <Text>Starts a flow, grants access at the sandbox platform, and follows the redirect back to the receiver.</Text>
       <div>
         <Button variant="default" loading={walk.isPending} onClick={() => walk.mutate()}>
           Run OAuth flow

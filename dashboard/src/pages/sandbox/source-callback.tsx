@@ -34,12 +34,7 @@ export function SourceCallback({ source: { source, title, types } }: { readonly 
         send={send}
         isReady={type !== ""}
         renew={
-          <Button
-            variant="default"
-            loading={sample.isPending}
-            disabled={type === ""}
-            onClick={() => fill(type)}
-          >
+          <Button variant="default" loading={sample.isPending} disabled={type === ""} onClick={() => fill(type)}>
             New sample
           </Button>
         }

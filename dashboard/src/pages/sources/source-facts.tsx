@@ -86,9 +86,7 @@ export function SourceActivity({ source }: { readonly source: SourceView }) {
         />
       )}
       {isLate && (
-        <Text role="status">
-          p99 is past the deadline of {deadline} s: the platform sends such callbacks again.
-        </Text>
+        <Text role="status">p99 is past the deadline of {deadline} s: the platform sends such callbacks again.</Text>
       )}
     </>
   );

@@ -19,11 +19,7 @@ export function SourcesPage() {
       <PageTitle title="Sources and handlers" description="Endpoint URLs, secrets, and handlers." />
       {sources.isPending && <Loading what="the sources" />}
       {sources.isError && (
-        <Problem
-          error={sources.error}
-          title="The sources could not be read"
-          again={() => void sources.refetch()}
-        />
+        <Problem error={sources.error} title="The sources could not be read" again={() => void sources.refetch()} />
       )}
       {sources.data !== undefined && <SourcesContent sources={sources.data} />}
     </>
@@ -134,8 +130,8 @@ export function EndpointCheck({ source, what }: Props) {
       <div role="status">
         {check.data?.addresses.map(({ url, reached, message, warning, duration_ms }) => (
           <Text key={url} size="sm" mt="xs">
-            <strong>{reached ? "Reached" : "Not reached"}</strong>: {url} ({milliseconds(duration_ms)}).{" "}
-            {message} {warning}
+            <strong>{reached ? "Reached" : "Not reached"}</strong>: {url} ({milliseconds(duration_ms)}). {message}{" "}
+            {warning}
           </Text>
         ))}
       </div>
@@ -157,9 +153,7 @@ function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesView["oaut
       </Group>
       <EndpointCheck source="oauth" what="endpoint" />
       <Text size="sm" c="dimmed">
-        {start_url === null
-          ? "No flow starts here: your platform begins them."
-          : `A flow starts at ${start_url}`}
+        {start_url === null ? "No flow starts here: your platform begins them." : `A flow starts at ${start_url}`}
       </Text>
     </Stack>
   );

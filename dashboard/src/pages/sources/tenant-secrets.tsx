@@ -33,9 +33,7 @@ function TenantList({ source }: { readonly source: string }) {
   const rows = itemsOf(list);
   if (list.isPending) return <Loading what="the tenants" />;
   if (list.isError)
-    return (
-      <Problem error={list.error} title="The tenants could not be read" again={() => void list.refetch()} />
-    );
+    return <Problem error={list.error} title="The tenants could not be read" again={() => void list.refetch()} />;
   if (rows.length === 0) return <EmptyState>No tenant has sent an authentic callback.</EmptyState>;
   return (
     <div>

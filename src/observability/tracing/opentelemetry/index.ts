@@ -8,12 +8,7 @@ import {
   setGlobalErrorHandler,
   W3CTraceContextPropagator,
 } from "@opentelemetry/core";
-import {
-  defaultResource,
-  detectResources,
-  envDetector,
-  resourceFromAttributes,
-} from "@opentelemetry/resources";
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -142,8 +137,7 @@ function shown(span: ReadableSpan): object {
 /** OpenTelemetry's messages go into the log. A collector that is away fails every batch, so once a minute is enough. */
 function createDiagnostics(log: Log, describe: ErrorDescription["describe"]) {
   const sparing = createSparingLog(log, systemClock);
-  const warn = (said: unknown, message: string) =>
-    sparing("warn", { fields: { detail: describe(said) }, message });
+  const warn = (said: unknown, message: string) => sparing("warn", { fields: { detail: describe(said) }, message });
   const tell = (message: string) => warn(message, "OpenTelemetry warns");
   const note = (message: string) => log.debug({ detail: describe(message) }, "OpenTelemetry notes");
   const logger: DiagLogger = { error: tell, warn: tell, info: note, debug: () => {}, verbose: () => {} };
@@ -168,8 +162,7 @@ const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
  */
 function ignoringParentId(root: Sampler): Sampler {
   return {
-    shouldSample: (parent, _traceId, ...rest) =>
-      root.shouldSample(parent, randomBytes(16).toString("hex"), ...rest),
+    shouldSample: (parent, _traceId, ...rest) => root.shouldSample(parent, randomBytes(16).toString("hex"), ...rest),
     toString: () => `OnItsOwn{${root.toString()}}`,
   };
 }

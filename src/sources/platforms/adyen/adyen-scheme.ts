@@ -1,11 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import {
-  isJsonObject,
-  isRefused,
-  type JsonObject,
-  type JsonValue,
-  type Refused,
-} from "../../../domain/index.ts";
+import { isJsonObject, isRefused, type JsonObject, type JsonValue, type Refused } from "../../../domain/index.ts";
 import { decodeExactly } from "../../formats/encoding.ts";
 import { parseJsonBody } from "../../formats/parse-body.ts";
 import { createDigester } from "../../schemes/keyed-digest.ts";
@@ -82,8 +76,7 @@ function readItems(body: Uint8Array, keepsDigits = false): SignedItem[] | Refuse
   const parsed = parseJsonBody(body, { keepsDigits });
   if (isRefused(parsed)) return malformed(`the body: ${parsed.code}`);
   const items = isJsonObject(parsed.value) ? parsed.value.notificationItems : undefined;
-  if (!Array.isArray(items) || items.length === 0)
-    return refuse("signature_missing", "`notificationItems`: missing");
+  if (!Array.isArray(items) || items.length === 0) return refuse("signature_missing", "`notificationItems`: missing");
   if (items.length > MAX_ITEMS) return malformed(`\`notificationItems\`: more than ${MAX_ITEMS}`);
   const read: SignedItem[] = [];
   for (const element of items) {
@@ -98,8 +91,7 @@ function readItem(item: JsonValue | undefined): SignedItem | Refused {
   if (!isJsonObject(item)) return malformed("`NotificationRequestItem`: expected an object");
   const { additionalData, amount } = item;
   const claimed = isJsonObject(additionalData) ? additionalData.hmacSignature : undefined;
-  if (typeof claimed !== "string" || claimed === "")
-    return refuse("signature_missing", `\`${WHERE}\`: missing`);
+  if (typeof claimed !== "string" || claimed === "") return refuse("signature_missing", `\`${WHERE}\`: missing`);
   const signature = decodeExactly(claimed, "base64");
   if (signature?.length !== DIGEST_BYTES) return malformed(`\`${WHERE}\`: expected a SHA-256 in base64`);
   const content = signedContent(item, isJsonObject(amount) ? amount : {});
@@ -107,8 +99,7 @@ function readItem(item: JsonValue | undefined): SignedItem | Refused {
 }
 
 function signedContent(item: JsonObject, amount: JsonObject): Buffer | Refused {
-  const { pspReference, originalReference, merchantAccountCode, merchantReference, eventCode, success } =
-    item;
+  const { pspReference, originalReference, merchantAccountCode, merchantReference, eventCode, success } = item;
   const mayHoldColons = eventCode === REPORT ? "pspReference" : "merchantReference";
   const texts = { pspReference, originalReference, merchantAccountCode, merchantReference };
   const after = { currency: amount.currency, eventCode, success };

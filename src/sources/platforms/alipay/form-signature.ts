@@ -39,9 +39,7 @@ export function createFormSignatureScheme(keys: readonly string[], plain: readon
       if (type !== RSA2) return malformed(`\`${SIGN_TYPE}\`: expected ${RSA2}`);
       const content = signedContent(fields, plain);
       if (isRefused(content)) return content;
-      const index = publicKeys.findIndex((key) =>
-        isSignedBy(key, "rsa-sha256", { content: [content], signature }),
-      );
+      const index = publicKeys.findIndex((key) => isSignedBy(key, "rsa-sha256", { content: [content], signature }));
       if (index !== -1) return { verified: [{ method: "public_key", index }] };
       return refuse("signature_mismatch", `\`${SIGN}\`: made with another key, or over another form`);
     },

@@ -27,11 +27,7 @@ function signingHosts({ host }: URL): string[] {
   const [, region = "", ...domain] = host.split(".");
   const suffix = domain.join(".");
   const government = region.startsWith("us-gov-") ? [`sns-us-gov-west-1.${suffix}`] : [];
-  const commercial = [
-    `sns-signing.${region}.${suffix}`,
-    `sns.${region}.${suffix}`,
-    `sns-${region}.${suffix}`,
-  ];
+  const commercial = [`sns-signing.${region}.${suffix}`, `sns.${region}.${suffix}`, `sns-${region}.${suffix}`];
   return [`sns.${suffix}`, ...commercial, ...government];
 }
 
@@ -100,8 +96,7 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
   const signed = stringToSign(object);
   if (typeof signed !== "string") return signed;
   const topic = text("TopicArn") ?? "";
-  if (!topics.includes(topic))
-    return refuse("signature_mismatch", "`TopicArn`: none of the configured topics");
+  if (!topics.includes(topic)) return refuse("signature_mismatch", "`TopicArn`: none of the configured topics");
   const certificateUrl = text("SigningCertURL") ?? "";
   return { content: Buffer.from(signed), signature, version, certificateUrl };
 }

@@ -69,8 +69,7 @@ export const awsSns = optionsPreset<AwsSnsOptions>({
     return {
       secrets: [],
       credential: { fields: ["Signature"] },
-      scheme: ({ clock }) =>
-        createSnsScheme({ topics, clock, ...(certificates !== undefined && { certificates }) }),
+      scheme: ({ clock }) => createSnsScheme({ topics, clock, ...(certificates !== undefined && { certificates }) }),
       contract: { ...CONTRACT, type },
     };
   },

@@ -46,9 +46,7 @@ export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
         const matches = claimed.flatMap(({ digest }) => right.map((one) => timingSafeEqual(one, digest)));
         if (matches.includes(true)) return { verified: [{ method: "hmac", index }] };
       }
-      const reason = isKnown
-        ? "made with another private key, or over another payload"
-        : "of another public key";
+      const reason = isKnown ? "made with another private key, or over another payload" : "of another public key";
       return refuse("signature_mismatch", `\`bt_signature\`: ${reason}`);
     },
   };

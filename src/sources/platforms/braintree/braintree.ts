@@ -70,9 +70,7 @@ export const braintree = optionsPreset<BraintreeOptions>({
 function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
   refuseFunction(given, "keys");
   const keys = [given].flat().filter((key) => key !== undefined);
-  const isWrong = keys.some(
-    (key) => typeof key?.publicKey !== "string" || typeof key.privateKey !== "string",
-  );
+  const isWrong = keys.some((key) => typeof key?.publicKey !== "string" || typeof key.privateKey !== "string");
   if (keys.length === 0 || isWrong) {
     throw new OptionError({
       option: "keys",

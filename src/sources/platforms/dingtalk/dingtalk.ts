@@ -28,9 +28,7 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
   id: ({ body }) => sha256Hex(Buffer.from(JSON.stringify(body))),
   isIdSigned: true,
   type: "body.EventType",
-  handshakes: [
-    { isSigned: true, when: { "body.EventType": "check_url" }, reply: { kind: "make", make: respond } },
-  ],
+  handshakes: [{ isSigned: true, when: { "body.EventType": "check_url" }, reply: { kind: "make", make: respond } }],
   responses: { received: respond },
 });
 
@@ -112,8 +110,7 @@ function readClaims({ target, body }: SignedRequest): Claims | Refused {
   if (isRefused(query)) return malformed("the query is no form");
   const read = (...names: string[]) => names.map((name) => ownValue(query.value, name)).find(Boolean);
   const signature = read("msg_signature", "signature");
-  if (signature === undefined)
-    return missingCredential("signature_missing", "signature: missing from the query");
+  if (signature === undefined) return missingCredential("signature_missing", "signature: missing from the query");
   if (typeof signature !== "string" || !SIGNATURE.test(signature))
     return malformed("signature: expected 40 lowercase hexadecimal digits, once");
   const texts = [read("timestamp", "timeStamp"), read("nonce")];

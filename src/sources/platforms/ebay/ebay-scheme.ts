@@ -48,8 +48,7 @@ export function createEbayScheme({ fetchKey, publicKeys = {}, now }: EbaySchemeO
       const claim = readClaim(request);
       if ("kind" in claim) return claim;
       const { id, signature } = claim;
-      const key =
-        configuredKeys.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(keysUnavailable));
+      const key = configuredKeys.get(id) ?? (await fetched.get(id, request.bodyReservation).catch(keysUnavailable));
       if (key === undefined) return refuse("signature_mismatch", `\`${HEADER}\`: eBay has no such key`);
       if ("kind" in key) return key;
       if (isSignedBy(key, ALGORITHM, { content: [request.body], signature }))
@@ -71,13 +70,10 @@ function readClaim({ headers }: SignedRequest): { id: string; signature: Buffer 
   if (value === "") return missingCredential("signature_missing", `\`${HEADER}\`: missing`);
   const bytes = value.length > MAX_HEADER_LENGTH ? undefined : decodeExactly(value, "base64");
   const { alg, digest, kid, signature } = objectIn(bytes?.toString("utf8"));
-  if (alg !== "ecdsa" || digest !== "SHA1")
-    return malformedHeader("expected ecdsa and SHA1 in JSON in base64");
+  if (alg !== "ecdsa" || digest !== "SHA1") return malformedHeader("expected ecdsa and SHA1 in JSON in base64");
   if (typeof kid !== "string" || !KEY_ID.test(kid)) return malformedHeader("`kid`: expected the id of a key");
   const decoded = typeof signature === "string" ? decodeExactly(signature, "base64") : undefined;
-  return decoded === undefined
-    ? malformedHeader("`signature`: expected base64")
-    : { id: kid, signature: decoded };
+  return decoded === undefined ? malformedHeader("`signature`: expected base64") : { id: kid, signature: decoded };
 }
 
 const malformedHeader = (detail: string): Refused => malformed(`\`${HEADER}\`: ${detail}`);

@@ -69,11 +69,7 @@ export const ebay = optionsPreset<EbayOptions>({
     const { environment = "production", publicKeys } = options;
     const [token = ""] = requiredTexts(options.verificationToken, "verificationToken");
     if (!VERIFICATION_TOKEN.test(token))
-      throw optionError(
-        "verificationToken",
-        `${token.length} characters`,
-        "32 to 80 letters, digits, _ and -",
-      );
+      throw optionError("verificationToken", `${token.length} characters`, "32 to 80 letters, digits, _ and -");
     assertOneOf("environment", environment, Object.keys(APIS));
     const credentials = credentialsOf(options, APIS[environment]);
     return {
@@ -89,10 +85,7 @@ export const ebay = optionsPreset<EbayOptions>({
   },
 });
 
-function credentialsOf(
-  { clientId, clientSecret, publicKeys }: EbayOptions,
-  api: string,
-): EbayCredentials | undefined {
+function credentialsOf({ clientId, clientSecret, publicKeys }: EbayOptions, api: string): EbayCredentials | undefined {
   if (publicKeys !== undefined && clientId === undefined) return undefined;
   const [id = ""] = requiredTexts(clientId, "clientId");
   const [secret = ""] = requiredTexts(clientSecret, "clientSecret");

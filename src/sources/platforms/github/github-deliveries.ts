@@ -62,8 +62,7 @@ export function githubDeliveries(options: GitHubReconcileOptions): Reconciliatio
             id: guid,
             type: textProperty(one, "event") ?? "",
             at: textProperty(one, "delivered_at") ?? "",
-            callback: async () =>
-              deliveredCallback((await call({ path: `${path}/${digits(id)}` }, context)).json),
+            callback: async () => deliveredCallback((await call({ path: `${path}/${digits(id)}` }, context)).json),
           };
         });
         const isPast = times.length > 0 && times.every((time) => time < from.getTime());

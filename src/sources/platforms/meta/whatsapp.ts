@@ -2,8 +2,7 @@ import { isJsonObject, type JsonValue, ownValue } from "../../../domain/index.ts
 import type { Readable } from "../../contract/reading.ts";
 import { graphPreset } from "./graph-webhooks.ts";
 
-const STATUS =
-  "{item.value.statuses[0].id}.{item.value.statuses[0].status}.{item.value.statuses[0].timestamp}";
+const STATUS = "{item.value.statuses[0].id}.{item.value.statuses[0].status}.{item.value.statuses[0].timestamp}";
 const LISTS = ["messages", "statuses", "message_echoes", "calls"];
 
 /** Each message or status as a change that holds no other one. */

@@ -1,11 +1,7 @@
 import { createApiClient } from "../../reconcile/api-client.ts";
 import { callbackOf, property, textProperty } from "../../reconcile/api-json.ts";
 import { cursorAfter, eventsOf } from "../../reconcile/listed-events.ts";
-import {
-  type ReconcileOptions,
-  type Reconciliation,
-  readReconcileOptions,
-} from "../../reconcile/reconciliation.ts";
+import { type ReconcileOptions, type Reconciliation, readReconcileOptions } from "../../reconcile/reconciliation.ts";
 
 /**
  * Paddle's `GET /events`: of the past 90 days, by id, newest first as it is asked here; it takes no times. An event has

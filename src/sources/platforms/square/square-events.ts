@@ -1,11 +1,7 @@
 import { createApiClient } from "../../reconcile/api-client.ts";
 import { callbackOf, property, textProperty } from "../../reconcile/api-json.ts";
 import { eventsOf } from "../../reconcile/listed-events.ts";
-import {
-  type ReconcileOptions,
-  type Reconciliation,
-  readReconcileOptions,
-} from "../../reconcile/reconciliation.ts";
+import { type ReconcileOptions, type Reconciliation, readReconcileOptions } from "../../reconcile/reconciliation.ts";
 
 /**
  * Square's `POST /v2/events` (SearchEvents, beta): events of the past 28 days, in the shape of a callback's body.

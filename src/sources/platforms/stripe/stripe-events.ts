@@ -1,11 +1,7 @@
 import { createApiClient } from "../../reconcile/api-client.ts";
 import { callbackOf, property, textProperty } from "../../reconcile/api-json.ts";
 import { cursorAfter, eventsOf } from "../../reconcile/listed-events.ts";
-import {
-  type ReconcileOptions,
-  type Reconciliation,
-  readReconcileOptions,
-} from "../../reconcile/reconciliation.ts";
+import { type ReconcileOptions, type Reconciliation, readReconcileOptions } from "../../reconcile/reconciliation.ts";
 
 /**
  * Stripe's `GET /v1/events`: newest first, of the past 30 days, each the object that a callback has as its body. It has
@@ -24,10 +20,7 @@ export function stripeEvents(options: ReconcileOptions): Reconciliation {
       let { cursor } = context;
       do {
         const after = cursor === undefined ? undefined : { starting_after: cursor };
-        const { json } = await call(
-          { path: "/v1/events", query: { ...created, limit: "100", ...after } },
-          context,
-        );
+        const { json } = await call({ path: "/v1/events", query: { ...created, limit: "100", ...after } }, context);
         const events = eventsOf(json, "data").map((event) => ({
           id: textProperty(event, "id") ?? "",
           type: textProperty(event, "type") ?? "",

@@ -38,9 +38,7 @@ export const stripe = hmacPreset<ReconcilingOptions>({
   reconcile: stripeEvents,
   // An API key would verify nothing.
   secretFault: (secret) =>
-    /^[srp]k_/.test(secret)
-      ? { got: "an API key", expected: "the endpoint's signing secret (whsec_…)" }
-      : undefined,
+    /^[srp]k_/.test(secret) ? { got: "an API key", expected: "the endpoint's signing secret (whsec_…)" } : undefined,
 });
 
 const TEST_ID = /_0{14}$/;

@@ -39,8 +39,7 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
     verify(request) {
       const claims = readClaims(request.headers);
       if (isRefused(claims)) return claims;
-      if (!SENT.test(request.target))
-        return malformed("the request's target has a character that cannot be sent");
+      if (!SENT.test(request.target)) return malformed("the request's target has a character that cannot be sent");
       const fields = signedFields(request);
       if (typeof fields !== "string") return fields;
       const contents = spellings(origin() + request.target).map((one) => Buffer.from(one + fields));
@@ -49,8 +48,7 @@ export function createTwilioScheme({ authTokens, origin }: TwilioOptions): Schem
         const matches = contents.map((content) => timingSafeEqual(digest(content), claimed));
         const signed = contents[matches.indexOf(true)];
         // The signature fits other forms and other spellings of the address. All of them share the text it was made of.
-        if (signed !== undefined)
-          return { verified: [{ method: "hmac", index }], signedText: () => signed.toString() };
+        if (signed !== undefined) return { verified: [{ method: "hmac", index }], signedText: () => signed.toString() };
       }
       const detail = `\`${HEADER}\`: made with another auth token, for another address, or over another form`;
       return refuse("signature_mismatch", detail);

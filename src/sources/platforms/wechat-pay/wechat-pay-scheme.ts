@@ -31,9 +31,7 @@ export function createWeChatScheme(data: PublicKeyData, options: WeChatSchemeOpt
   const fetched = new FetchedKeys<Scheme>(
     async (serial) => {
       const key = await fetchCertificate?.(serial);
-      return key === undefined
-        ? undefined
-        : createPublicKeyScheme(data, { keys: [{ id: serial, key }], clock });
+      return key === undefined ? undefined : createPublicKeyScheme(data, { keys: [{ id: serial, key }], clock });
     },
     { name: "WeChat Pay" },
   );

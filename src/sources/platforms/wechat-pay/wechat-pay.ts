@@ -106,8 +106,7 @@ const NONCE_BYTES = 12;
 
 function decrypt(body: JsonValue, keys: readonly Uint8Array[]): Decoded {
   const resource = ownValue(body, "resource");
-  if (!isJsonObject(body) || !isJsonObject(resource))
-    return undecryptable("resource: missing; expected an object");
+  if (!isJsonObject(body) || !isJsonObject(resource)) return undecryptable("resource: missing; expected an object");
   const sealed = encryptedBytes(resource, "ciphertext");
   if (sealed === undefined || textOf(resource, "algorithm") !== ALGORITHM)
     return undecryptable(`resource: expected ${ALGORITHM} and a ciphertext in base64`);

@@ -52,8 +52,7 @@ export class GroupScheduler {
 
   submit(event: PendingEvent): void {
     const queued = new QueuedEvent(event, this.#runInOwnTransaction);
-    const isAlone =
-      event.locksRows === true || this.#eligibility.needsOwnTransaction(queued.type, queued.typeOfSource);
+    const isAlone = event.locksRows === true || this.#eligibility.needsOwnTransaction(queued.type, queued.typeOfSource);
     if (this.#pool === undefined || !hasTime(queued) || isAlone) return queued.runInOwnTransaction();
     this.#waiting.push(queued);
     this.#queueCheck ??= setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
@@ -69,8 +68,7 @@ export class GroupScheduler {
     this.#activeGroups += 1;
     // An event submitted by the end of this microtask is in the group: so are those of one look-up.
     await undefined;
-    for (let group = this.#takeGroup(); group.length > 0; group = this.#takeGroup())
-      await this.#runGroup(group);
+    for (let group = this.#takeGroup(); group.length > 0; group = this.#takeGroup()) await this.#runGroup(group);
     this.#activeGroups -= 1;
   }
 
@@ -144,8 +142,7 @@ export class GroupScheduler {
 
   #concluded(group: readonly QueuedEvent[], result: GroupResult): readonly QueuedEvent[] {
     if (result.kind === "unknown") for (const event of group) event.fail(result.error);
-    if (result.kind === "committed")
-      for (const { typeOfSource } of group) this.#eligibility.markInTime(typeOfSource);
+    if (result.kind === "committed") for (const { typeOfSource } of group) this.#eligibility.markInTime(typeOfSource);
     if (result.kind !== "unfit") return [];
     return group.filter((event) => {
       const reason = result.reasons.get(event);

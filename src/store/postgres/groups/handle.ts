@@ -20,8 +20,7 @@ const OF_THE_TRANSACTION = new Set(["LOCAL", "CONSTRAINTS", "TRANSACTION"]);
 const OF_THE_SESSION = new Set(["RESET", "DISCARD", "DEALLOCATE"]);
 
 const NUL = "\0";
-const NUL_IN_STATEMENT =
-  "a statement for PostgreSQL cannot hold NUL: take it out of the text, and pass data as values";
+const NUL_IN_STATEMENT = "a statement for PostgreSQL cannot hold NUL: take it out of the text, and pass data as values";
 
 const MAX_CLASSIFIED = 512;
 const MAX_CLASSIFIED_LENGTH = 8_192;
@@ -155,11 +154,7 @@ function assertAllowedAlone(sql: string, transaction: HandlerTransaction, client
 export type Execute = TransactionDriver["execute"];
 
 /** The handle of a group's member, which may read and write rows. @param reject throws for any other request */
-export function createGroupHandle(
-  transaction: HandlerTransaction,
-  execute: Execute,
-  reject: () => never,
-): Transaction {
+export function createGroupHandle(transaction: HandlerTransaction, execute: Execute, reject: () => never): Transaction {
   return createHandle(transaction, {
     assertAllowed(sql) {
       assertAllowedInHandler(sql);

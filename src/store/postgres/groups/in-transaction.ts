@@ -113,11 +113,7 @@ function beginStatements({ deadline, lockTimeoutMs }: TransactionLimits): WireSt
  * @throws StoreError `commit_unknown` where the outcome of COMMIT is unknown, `commit_failed` where it was refused for good.
  *   Any other error means that it did not happen and may be tried again
  */
-export async function commit(
-  client: pg.ClientBase,
-  last: readonly WireStatement[],
-  limitMs?: number,
-): Promise<void> {
+export async function commit(client: pg.ClientBase, last: readonly WireStatement[], limitMs?: number): Promise<void> {
   const closing = new StatementBatch([...last, COMMIT, UNLOCK]);
   try {
     await sendBatch(client, closing, limitMs);
@@ -146,13 +142,10 @@ function commitError(
     return isReadOnlyServer(cause) ? markPermanent(cause) : cause;
   }
   // If BEGIN went with COMMIT, the status from before them looks like that of a refused COMMIT.
-  const isRefused =
-    cause instanceof pg.DatabaseError && closing.isReady && client.getTransactionStatus() === "I";
+  const isRefused = cause instanceof pg.DatabaseError && closing.isReady && client.getTransactionStatus() === "I";
   if (!isRefused) return new StoreError("commit_unknown", "the answer to COMMIT was lost", cause);
   // A refused COMMIT has rolled back for certain, and a serialization failure may be tried again.
-  return transientReason(cause) === undefined
-    ? new StoreError("commit_failed", "COMMIT was refused", cause)
-    : cause;
+  return transientReason(cause) === undefined ? new StoreError("commit_failed", "COMMIT was refused", cause) : cause;
 }
 
 export async function rollback(client: pg.ClientBase): Promise<void> {

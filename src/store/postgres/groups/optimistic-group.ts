@@ -11,12 +11,7 @@ import { markStaleStatement } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
 import { dropPreparedName, preparedName } from "../wire/prepared-names.ts";
 import { sendBatch } from "../wire/statement.ts";
-import {
-  StatementBatch,
-  type StatementResult,
-  toQueryResult,
-  typedStatement,
-} from "../wire/statement-batch.ts";
+import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "../wire/statement-batch.ts";
 import { type CompletedEvent, completedStatements, type HandlerResult } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { createGroupHandle, type Execute } from "./handle.ts";
@@ -66,12 +61,7 @@ export class OptimisticGroup {
   #isAborted = false;
 
   /** @param events in one order for all processes, so that two groups with the same events do not deadlock */
-  constructor(
-    client: pg.ClientBase,
-    clock: Clock,
-    functions: FunctionCheck,
-    events: readonly PendingEvent[],
-  ) {
+  constructor(client: pg.ClientBase, clock: Clock, functions: FunctionCheck, events: readonly PendingEvent[]) {
     this.#client = client;
     this.#clock = clock;
     this.#functions = functions;

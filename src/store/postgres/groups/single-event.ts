@@ -1,12 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import type { Clock } from "../../../domain/index.ts";
-import {
-  assertOpen,
-  endHandlerTransaction,
-  type HandlerTransaction,
-  trackCall,
-} from "../../handler-transaction.ts";
+import { assertOpen, endHandlerTransaction, type HandlerTransaction, trackCall } from "../../handler-transaction.ts";
 import {
   type Completion,
   type DryRunOptions,

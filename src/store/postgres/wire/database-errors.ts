@@ -42,10 +42,7 @@ const PROTOCOL_VIOLATION = "08P01";
 function isRefusedMessage(error: unknown): boolean {
   return causes(error).some(
     (cause) =>
-      "code" in cause &&
-      cause.code === PROTOCOL_VIOLATION &&
-      "severity" in cause &&
-      cause.severity === "ERROR",
+      "code" in cause && cause.code === PROTOCOL_VIOLATION && "severity" in cause && cause.severity === "ERROR",
   );
 }
 
@@ -61,8 +58,7 @@ export function classifyHandlerError(error: unknown): unknown {
   // The handler has not run.
   if (error instanceof EventLocked) return error;
   if (transientReason(error) === undefined) return error;
-  if (![STATEMENT_CANCELLED, READ_ONLY].includes(sqlState(error) ?? ""))
-    return new DatabaseErrorInHandler(error);
+  if (![STATEMENT_CANCELLED, READ_ONLY].includes(sqlState(error) ?? "")) return new DatabaseErrorInHandler(error);
   return markPermanent(error);
 }
 
@@ -96,8 +92,7 @@ export function isDataError(error: unknown): boolean {
 
 function sqlState(error: unknown): string | undefined {
   for (const cause of causes(error)) {
-    if ("code" in cause && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code))
-      return cause.code;
+    if ("code" in cause && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code)) return cause.code;
   }
   return undefined;
 }

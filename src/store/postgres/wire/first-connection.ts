@@ -35,8 +35,7 @@ export async function firstConnection(
     } catch (error) {
       const code = codeOf(error);
       const limit = STARTING.includes(code) ? startingMs : unansweredMs;
-      if (PERMANENT_CODES.test(code) || code === "" || performance.now() - startedAt + pause > limit)
-        throw error;
+      if (PERMANENT_CODES.test(code) || code === "" || performance.now() - startedAt + pause > limit) throw error;
       await sleep(pause);
     }
   }

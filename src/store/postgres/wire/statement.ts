@@ -97,12 +97,7 @@ function sendNow(
   });
 }
 
-function timeoutError(
-  session: Session,
-  waitedMs: number,
-  limitMs: number,
-  cause: Error,
-): ConnectionLost | undefined {
+function timeoutError(session: Session, waitedMs: number, limitMs: number, cause: Error): ConnectionLost | undefined {
   // The driver's timer and this clock may differ by a little.
   if (cause instanceof pg.DatabaseError || waitedMs <= limitMs - CLOCK_SLACK_MS) return undefined;
   session.isUnresponsive = true;

@@ -28,12 +28,7 @@ it("a value reaches PostgreSQL as it was given, whatever is in it and however lo
 it("a list of texts reaches PostgreSQL as it was given, with its nulls", () =>
   withDatabase("postgres", (target) =>
     withClient(target, async (client) => {
-      const lists = [
-        [],
-        ["a"],
-        [null],
-        ["NULL", null, "", 'a "b" \\ {c}, d', "漢字 🦀", "y".repeat(100_000)],
-      ];
+      const lists = [[], ["a"], [null], ["NULL", null, "", 'a "b" \\ {c}, d', "漢字 🦀", "y".repeat(100_000)]];
       for (const list of lists) {
         const statement = { text: "SELECT * FROM unnest($1::text[])", values: [list] };
         const [answer] = await sendBatch(client, [statement]);

@@ -8,9 +8,7 @@ let dropPreparedName: Names["dropPreparedName"];
 // The names are the process's: each test begins with none.
 beforeEach(async () => {
   vi.resetModules();
-  ({ preparedName, dropPreparedName } = await import(
-    "../../../../src/store/postgres/wire/prepared-names.ts"
-  ));
+  ({ preparedName, dropPreparedName } = await import("../../../../src/store/postgres/wire/prepared-names.ts"));
 });
 
 const refusal = (code: string) => Object.assign(new pg.DatabaseError("no", 2, "error"), { code });
