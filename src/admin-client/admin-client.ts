@@ -3,50 +3,25 @@ import { toPathSegment } from "../domain/index.ts";
 import { readLive } from "./live.ts";
 import { type AdminClientOptions, createRequests, type Requests, urlOf } from "./request.ts";
 
-export interface PageParams {
-  /** From 1 to 200; 50 when left out. */
-  readonly limit?: number | undefined;
-  /** The `next_cursor` of the page before. */
-  readonly cursor?: string | undefined;
-}
+/** `limit`: from 1 to 200, 50 when left out; `cursor`: the `next_cursor` of the page before. */
+export type PageParams = api.InputOf<typeof api.PAGE_QUERY>;
 
-/** Selects callbacks; an absent field matches all. */
-export interface CallbackFilters {
-  /** ISO 8601 with its time zone. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly source?: string | undefined;
-  readonly event_type?: string | undefined;
-  /** A number, or a class such as `4xx`. */
+/**
+ * Selects callbacks; an absent field matches all. Times are in ISO 8601 with their zone, a status is a number or a class
+ * such as `4xx`, and an outcome is one, or several separated by commas.
+ */
+export type CallbackFilters = Omit<api.InputOf<typeof api.CALLBACK_FILTER>, "status"> & {
   readonly status?: string | number | undefined;
-  /** One, or several separated by commas. */
-  readonly outcome?: string | undefined;
-  readonly remote_address?: string | undefined;
-  readonly event_id?: string | undefined;
-  readonly text?: string | undefined;
-}
+};
 
 /** The key of a failure or record. */
-export interface EventKey {
-  readonly source: string;
-  readonly event_id: string;
-}
+export type EventKey = api.InputOf<typeof api.EVENT_PARAMS>;
 
-/** Selects failures; an absent field matches all. */
-export interface FailureFilter {
-  readonly state?: api.FailureView["state"] | undefined;
-  readonly source?: string | undefined;
-  readonly event_type?: string | undefined;
-  /** A code of docs/errors.md. */
-  readonly code?: string | undefined;
-}
+/** Selects failures; an absent field matches all. `code`: one of docs/errors.md. */
+export type FailureFilter = api.InputOf<typeof api.FAILURE_FILTER>;
 
-/** Selects records of handled events; an absent field matches all. */
-export interface EventFilter {
-  /** Exactly this source: `stripe` leaves out those of `stripe#audit`. */
-  readonly source?: string | undefined;
-  readonly event_id?: string | undefined;
-}
+/** Selects records of handled events. `source`: exactly this one, so `stripe` leaves out those of `stripe#audit`. */
+export type EventFilter = api.InputOf<typeof api.EVENT_FILTER>;
 
 /**
  * The admin API with its types, for scripts and pages: it needs only `fetch`. Every method throws AdminError where the

@@ -6,14 +6,7 @@ import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
 import type { AdminAccess, Authenticator, TokenCheck } from "./access/authenticator.ts";
 import type * as views from "./page-schemas.ts";
-import type { RelearnView } from "./schemas.ts";
-
-export interface RelearnRequest {
-  readonly forget?: boolean | undefined;
-  readonly from?: string | undefined;
-  readonly choose?: boolean | undefined;
-  readonly fingerprint?: string | undefined;
-}
+import type { RelearnRequest, RelearnView } from "./schemas.ts";
 
 /** The sources: their endpoint URLs, secrets and checks. */
 export interface Sources {

@@ -11,7 +11,7 @@ import { HttpError, operation } from "./operation.ts";
 import { time as isoTimeSchema } from "./page-schemas.ts";
 import { presentCallback } from "./present.ts";
 import * as input from "./request-parameters.ts";
-import { defined, filterText } from "./request-parameters.ts";
+import { filterText } from "./request-parameters.ts";
 import { CALLBACK, type CallbackPage } from "./schemas.ts";
 
 const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
@@ -48,28 +48,23 @@ export const CALLBACK_FILTER = {
     200,
   ),
 };
-export type CallbackFilterQuery = z.output<z.ZodObject<typeof CALLBACK_FILTER>>;
 
-export function callbackFilter(query: CallbackFilterQuery): CallbackFilter {
-  const { source, event_type: eventType, remote_address: remoteAddress, event_id: eventId } = query;
-  return defined({
-    source,
-    eventType,
-    remoteAddress,
-    eventId,
-    text: query.text,
-    from: isoTime(query.from),
-    to: isoTime(query.to),
-    statuses: query.status === undefined ? undefined : statusesOf(query.status),
-    outcomes: query.outcome === undefined ? undefined : outcomesOf(query.outcome),
-  });
+export function callbackFilter(query: z.output<z.ZodObject<typeof CALLBACK_FILTER>>): CallbackFilter {
+  const { source, event_type: eventType, remote_address: remoteAddress, event_id: eventId, text } = query;
+  const { from, to, status, outcome } = query;
+  return {
+    ...{ source, eventType, remoteAddress, eventId, text },
+    from: from && isoTime(from),
+    to: to && isoTime(to),
+    statuses: status === undefined ? undefined : statusesOf(status),
+    outcomes: outcome === undefined ? undefined : outcomesOf(outcome),
+  };
 }
 
 /** No callback came before or after; past the year 9999 ISO 8601 has another form. */
 const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
 
-function isoTime(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
+function isoTime(text: string): string {
   return new Date(Math.min(Math.max(Date.parse(text), EARLIEST), LATEST)).toISOString();
 }
 
@@ -206,7 +201,7 @@ export async function* exportLines(
   const lineOf = format === "csv" ? csvRow : (view: object) => `${JSON.stringify(view)}\n`;
   for (let before: number | null | undefined; before !== null && !gone.aborted; ) {
     const startedAt = performance.now();
-    const page = await callbacks.search(filter, defined({ limit: PAGE_SIZE, budgetMs: EXPORT_BUDGET_MS, before }));
+    const page = await callbacks.search(filter, { limit: PAGE_SIZE, budgetMs: EXPORT_BUDGET_MS, before });
     const states = await callbacks.eventStates(page.callbacks);
     const lines = page.callbacks
       .map((row, index) => lineOf({ ...presentCallback(row), event_state: states[index] ?? null }))

@@ -14,7 +14,7 @@ const LOOK_UP_MS = 5_000;
 const LIST = operation({
   summary: "The records of processed events",
   description: input.BOUNDED_SEARCH,
-  querystring: { ...input.PAGE_QUERY, ...input.SOURCE_QUERY, ...input.EVENT_QUERY },
+  querystring: { ...input.PAGE_QUERY, ...input.EVENT_FILTER },
   responses: { 200: ["A page of them.", { pageOf: "Event" }] },
 });
 const GET = operation({
@@ -36,7 +36,7 @@ const GET = operation({
 export function registerEvents(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, callbackLog, mask } = deps;
   app.get("/api/v1/events", LIST, async ({ query }) => {
-    const filter = input.defined({ source: query.source, eventId: query.event_id });
+    const filter = { source: query.source, eventId: query.event_id };
     const present = (row: StoredRecord) => presentMaskedRecord(row, mask);
     return input.searchPageOf(query, (search) => store.records.search(filter, search), present);
   });

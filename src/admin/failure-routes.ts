@@ -40,7 +40,7 @@ const DISCARD = operation({
 export function registerFailures(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, log } = deps;
   app.get("/api/v1/failures", LIST, async ({ query }) => {
-    const filter = { ...input.failureFilter(query), ...input.defined({ eventId: query.event_id }) };
+    const filter = { ...input.failureFilter(query), eventId: query.event_id };
     return input.searchPageOf(
       query,
       (search) => store.failures.search(filter, search),

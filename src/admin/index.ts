@@ -7,6 +7,8 @@ export {
 export { CALLBACK_PATH } from "./access/sign-in-routes.ts";
 export type * from "./admin-dependencies.ts";
 export { createAdminListener } from "./admin-listener.ts";
+export type { CALLBACK_FILTER } from "./callback-routes.ts";
 export type * from "./page-schemas.ts";
 export { presentFailure, presentNotification, presentRecord } from "./present.ts";
+export type * from "./request-parameters.ts";
 export type * from "./schemas.ts";

@@ -53,9 +53,8 @@ const DISCARD = operation({
 export function registerNotifications(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, channelNames, clock, log, mask } = deps;
   app.get("/api/v1/notifications", LIST, async ({ query }) => {
-    const filter = input.defined({ state: query.state });
     const present = (row: ListedNotification) => presentMaskedNotification(row, mask);
-    return input.searchPageOf(query, (page) => store.notifications.search(filter, page), present);
+    return input.searchPageOf(query, (page) => store.notifications.search(query, page), present);
   });
   app.post("/api/v1/notifications/:id/replay", REPLAY, async ({ params: { id } }) => {
     const { deliveries, notConfigured } = await store.outbox.redeliverDead(id, channelNames, clock.now());

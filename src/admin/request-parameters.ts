@@ -29,18 +29,7 @@ export const flag = z
   .meta({ default: false });
 
 export function wholeNumber(least: number, most: number) {
-  return z.coerce.number().int().min(least).max(most);
-}
-
-type Defined<Fields> = {
-  [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
-} & {
-  [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>;
-};
-
-/** Without the fields that are undefined. */
-export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>;
+  return z.coerce.number<number>().int().min(least).max(most);
 }
 
 export const PAGE_QUERY = {
@@ -51,23 +40,26 @@ export const PAGE_QUERY = {
     .describe("The `next_cursor` of the page before.")
     .optional(),
 };
-export type PageQuery = z.output<z.ZodObject<typeof PAGE_QUERY>>;
+type PageQuery = z.output<z.ZodObject<typeof PAGE_QUERY>>;
 
 /** Of a row. Beyond it a number is no longer the one that was written; PostgreSQL's bigint ends later. */
 export const ID_PARAMS = { id: wholeNumber(1, Number.MAX_SAFE_INTEGER) };
 
 export const EVENT_PARAMS = { source: anyText, event_id: anyText };
 export const EVENT_QUERY = { event_id: filterText("Only rows of this event.") };
-export const SOURCE_QUERY = {
+export const EVENT_FILTER = {
   source: filterText("Exactly this, such as `stripe`, `stripe#audit` or `platform`."),
+  ...EVENT_QUERY,
 };
 
-export function eventKeyOf({ source, event_id }: z.output<z.ZodObject<typeof EVENT_PARAMS>>): EventKey {
+export type InputOf<Fields extends z.core.$ZodLooseShape> = z.input<z.ZodObject<Fields>>;
+
+export function eventKeyOf({ source, event_id }: InputOf<typeof EVENT_PARAMS>): EventKey {
   return { source, eventId: event_id };
 }
 
 export function pageAt({ limit, cursor }: PageQuery): Page {
-  return { limit, ...(cursor === undefined ? {} : { before: Number(cursor) }) };
+  return { limit, before: cursor === undefined ? undefined : Number(cursor) };
 }
 
 export function cursorAt(next: number | null | undefined): string | null {
@@ -110,5 +102,5 @@ export const FAILURE_FILTER = {
 
 export function failureFilter(query: z.output<z.ZodObject<typeof FAILURE_FILTER>>): FailureFilter {
   const { state, source, event_type: eventType, code } = query;
-  return defined({ state, source, eventType, code });
+  return { state, source, eventType, code };
 }

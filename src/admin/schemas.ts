@@ -2,7 +2,7 @@ import { z } from "zod";
 import { FAILURE_STATES } from "../domain/index.ts";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
-import { FAILURE_FILTER, OUTCOME_NAMES } from "./request-parameters.ts";
+import { FAILURE_FILTER, flag, OUTCOME_NAMES } from "./request-parameters.ts";
 
 export const BULK_REPLAY = view("The replay of all failures that a filter finds.", {
   id: z.int(),
@@ -219,6 +219,23 @@ export const AUDIT_ENTRY = view("A row of the audit log.", {
     .nullable()
     .describe("Null while it is under way, and for ever where the process ended before it could tell."),
 });
+
+export const RELEARN_REQUEST = z.strictObject({
+  forget: flag.describe("Delete the secrets that were learnt, because one has leaked."),
+  from: z
+    .string()
+    .regex(/^[0-9A-Fa-f.:]{2,45}(?:\/[0-9]{1,3})?$/)
+    .describe("The only address or network that the secret may come from; any where it is left out.")
+    .optional(),
+  choose: flag.describe("Answer each secret that is sent, and take none: `fingerprint` chooses one afterwards."),
+  fingerprint: z
+    .string()
+    .regex(/^[\w-]{12,64}$/)
+    .describe("Take this one of `offered_secrets` now, and close the source.")
+    .optional(),
+});
+type Relearn = z.output<typeof RELEARN_REQUEST>;
+export type RelearnRequest = { readonly [Name in keyof Relearn]?: Relearn[Name] | undefined };
 
 const RELEARN = view("A source that takes another secret from its platform, or has taken one.", {
   until: time().nullable().describe("It takes one secret until then; null where one was chosen."),

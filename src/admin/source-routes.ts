@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH, sandboxAuthorize, sandboxToken } from "../oauth/index.ts";
 import type { Page } from "../store/index.ts";
 import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
 import { HIDDEN_ROUTE, HttpError, operation } from "./operation.ts";
 import { anyText, SANDBOX_REQUEST, SANDBOX_SOURCE_REQUEST } from "./page-schemas.ts";
-import { filterText, flag, PAGE_QUERY, pageOf, text } from "./request-parameters.ts";
+import { filterText, PAGE_QUERY, pageOf, text } from "./request-parameters.ts";
+import { RELEARN_REQUEST } from "./schemas.ts";
 
 const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
@@ -46,20 +46,7 @@ const RELEARN = operation({
   description:
     "Such a platform sends its secret when the address is registered, and anybody can send one: so one is taken while none is known, and otherwise only for fifteen minutes after this. The secrets before it verify as well, unless they are forgotten. The log and the list of sources have the fingerprint and the address of each secret that is sent.",
   params: { source: anyText.describe("A name of `sources`.") },
-  body: z.strictObject({
-    forget: flag.describe("Delete the secrets that were learnt, because one has leaked."),
-    from: z
-      .string()
-      .regex(/^[0-9A-Fa-f.:]{2,45}(?:\/[0-9]{1,3})?$/)
-      .describe("The only address or network that the secret may come from; any where it is left out.")
-      .optional(),
-    choose: flag.describe("Answer each secret that is sent, and take none: `fingerprint` chooses one afterwards."),
-    fingerprint: z
-      .string()
-      .regex(/^[\w-]{12,64}$/)
-      .describe("Take this one of `offered_secrets` now, and close the source.")
-      .optional(),
-  }),
+  body: RELEARN_REQUEST,
   responses: {
     200: ["It takes one secret.", "Relearn"],
     404: "There is no such source.",

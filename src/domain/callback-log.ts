@@ -88,19 +88,19 @@ export function isWithoutEvent({ eventId }: CallbackLogEntry): boolean {
 /** Selects rows of the callback log; an absent field matches every row. */
 export interface CallbackFilter {
   /** ISO 8601 as `toISOString` spells it; callbacks that arrived then or later. */
-  readonly from?: string;
+  readonly from?: string | undefined;
   /** Callbacks that arrived before it. */
-  readonly to?: string;
-  readonly source?: string;
-  readonly eventType?: string;
-  readonly eventId?: string;
-  readonly remoteAddress?: string;
+  readonly to?: string | undefined;
+  readonly source?: string | undefined;
+  readonly eventType?: string | undefined;
+  readonly eventId?: string | undefined;
+  readonly remoteAddress?: string | undefined;
   /** Any of these. */
-  readonly outcomes?: readonly string[];
+  readonly outcomes?: readonly string[] | undefined;
   /** HTTP statuses from the first to the last one, both included. */
-  readonly statuses?: readonly [first: number, last: number];
+  readonly statuses?: readonly [first: number, last: number] | undefined;
   /** A part of the masked body. The letters A to Z match a to z; every other character matches itself. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 /** Every outcome that a row of the log can have. */

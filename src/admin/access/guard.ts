@@ -5,7 +5,7 @@ import type { AuditOutcome } from "../../store/index.ts";
 import type { AdminDependencies, RouteDependencies } from "../admin-dependencies.ts";
 import { type GuardRules, HttpError, operation } from "../operation.ts";
 import { presentAuditEntry } from "../present.ts";
-import { BOUNDED_SEARCH, defined, filterText, PAGE_QUERY, searchPageOf } from "../request-parameters.ts";
+import { BOUNDED_SEARCH, filterText, PAGE_QUERY, searchPageOf } from "../request-parameters.ts";
 import type { Caller } from "./authenticator.ts";
 
 declare module "fastify" {
@@ -140,8 +140,8 @@ const LIST = operation({
 
 export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDependencies): void {
   app.get("/api/v1/audit", LIST, async ({ query }) => {
-    const filter = defined({ action: query.action, actor: query.actor });
-    return searchPageOf(query, (page) => store.audit.search(filter, page), presentAuditEntry);
+    const { action, actor } = query;
+    return searchPageOf(query, (page) => store.audit.search({ action, actor }, page), presentAuditEntry);
   });
 }
 

@@ -76,8 +76,8 @@ export interface StoredAuditEntry extends Omit<NewAuditEntry, "at"> {
 type AuditRow = StoredAuditEntry & { readonly detail: string | null };
 
 export interface AuditFilter {
-  readonly action?: string;
-  readonly actor?: string;
+  readonly action?: string | undefined;
+  readonly actor?: string | undefined;
 }
 
 /** The audit log. An entry is written before the action and completed after it; one without an outcome was interrupted. */

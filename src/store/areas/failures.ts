@@ -51,10 +51,10 @@ export interface NewAcceptedEvent
 }
 
 export interface FailureFilter {
-  readonly state?: FailureState;
-  readonly source?: string;
-  readonly eventType?: string;
-  readonly code?: string;
+  readonly state?: FailureState | undefined;
+  readonly source?: string | undefined;
+  readonly eventType?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 export interface WaitingType {
@@ -84,7 +84,7 @@ const REPLACED = sql.join(
 );
 
 /** Events whose attempts have failed, and rejected ones. `FailureLeases` has their attempts. */
-export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: string }, StoredFailure> {
+export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: string | undefined }, StoredFailure> {
   /**
    * Makes an event durable before it was run. One that is there already stays as it is. An exhausted or rejected one begins
    * again when a platform delivers it again. If it ended processes, it waits as a suspect. `last_failed_at` is when it was
@@ -140,7 +140,7 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
    * rows of the page. The failures of an event's id are found at once.
    */
   async search(
-    { eventId, ...filter }: FailureFilter & { readonly eventId?: string },
+    { eventId, ...filter }: FailureFilter & { readonly eventId?: string | undefined },
     page: SearchPage,
   ): Promise<SearchResult<StoredFailure>> {
     const { dialect } = this.database;

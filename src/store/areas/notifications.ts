@@ -43,7 +43,7 @@ export interface ListedNotification extends StoredNotification {
 
 /** Notifications with a delivery in this state. One without deliveries yet counts as waiting. */
 export interface NotificationFilter {
-  readonly state?: NotificationDelivery["state"];
+  readonly state?: NotificationDelivery["state"] | undefined;
 }
 
 export const NOTIFICATION_COLUMNS = sql`id, source || '/' || event_id || '/' || CAST(position AS text) AS idempotency_key,

@@ -6,7 +6,7 @@ import type { Dialect } from "../transaction.ts";
 /** Newest first: rows with an id below `before`. */
 export interface Page {
   readonly limit: number;
-  readonly before?: number;
+  readonly before?: number | undefined;
 }
 
 /** `before` of the first page. */

@@ -32,8 +32,8 @@ export interface StoredRecord extends NewRecord {
 
 /** Which records are meant: those that have all of it. */
 export interface RecordFilter {
-  readonly source?: string;
-  readonly eventId?: string;
+  readonly source?: string | undefined;
+  readonly eventId?: string | undefined;
 }
 
 /** The members of a record, and its columns in the same order. */
