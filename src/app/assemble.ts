@@ -1,7 +1,6 @@
 import { createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import {
-  type ConfiguredSource,
   configuredAuthorizationServer,
   configuredChannelNames,
   configuredHandlers,
@@ -11,16 +10,7 @@ import {
   migrationsOf,
   notificationChannels,
 } from "../configured/index.ts";
-import {
-  configuredSecrets,
-  createCredentialUseRecorder,
-  createTenantUseRecorder,
-  LearntSecrets,
-  learntCredentials,
-  type NoteCredential,
-  readDiagnosisSecrets,
-  secretFingerprint,
-} from "../credentials/index.ts";
+import { openCredentials, readDiagnosisSecrets } from "../credentials/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { logStartupWarnings } from "../doctor/index.ts";
 import type { Clock } from "../domain/index.ts";
@@ -107,27 +97,6 @@ async function openCaptureBuffer({ captureEnabled }: Config, common: Common): Pr
   if (!captureEnabled) return null;
   const { createCaptureBuffer } = await import("../dev/capture/index.ts");
   return createCaptureBuffer({ ...common, store: common.store.captures });
-}
-
-/** The secrets of the sources, learnt ones among them, and the notes of their use. */
-async function openCredentials(config: Config, configured: readonly ConfiguredSource[], common: Common) {
-  const { store, clock, log } = common;
-  const fingerprint = secretFingerprint(config);
-  const learntSecrets = new LearntSecrets({
-    ...common,
-    fingerprint: (source, secret) => fingerprint(`source:${source}`, secret),
-  });
-  await learntSecrets.begin(configured);
-  const fixed = await configuredSecrets(config, configured);
-  const secrets = () => [...fixed, ...learntCredentials(configured, learntSecrets, fingerprint)];
-  const noteSecret = await createCredentialUseRecorder(secrets, store, clock, log);
-  const withTenants = configured.filter(({ definition }) => definition.hasTenantSecrets);
-  const noteTenant = createTenantUseRecorder(new Set(withTenants.map(({ name }) => name)), store, clock, log);
-  const noteCredential: NoteCredential = (source, credential, tenant) => {
-    noteSecret(source, credential);
-    noteTenant(source, credential, tenant);
-  };
-  return { learntSecrets, secrets, noteCredential };
 }
 
 async function openTracing(

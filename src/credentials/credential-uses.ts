@@ -1,14 +1,11 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import { type AuthMethod, type Config, type JwtConfig, secretVariables } from "../config/index.ts";
 import { type ConfiguredSource, pemKeysOf } from "../configured/index.ts";
-import { type Clock, DAY_MS, type Log, PLATFORM } from "../domain/index.ts";
+import { type Clock, DAY_MS, type Log, PLATFORM, WindowMap } from "../domain/index.ts";
 import { createRowBuffer } from "../observability/index.ts";
 import type { Credential, SecretClaim } from "../sources/index.ts";
 import type { Store, StoredCredentialUse, TenantSecretUse } from "../store/index.ts";
-import type { LearntSecrets } from "./learnt-secrets.ts";
-
-/** Once a minute is often enough to tell whether a secret is still in use, and costs the database nothing. */
-const RECORD_EVERY_MS = 60_000;
+import { LearntSecrets, type LearntSecretsDependencies } from "./learnt-secrets.ts";
 
 export interface ConfiguredSecret {
   readonly source: string;
@@ -24,54 +21,55 @@ export interface ConfiguredSecret {
 /** Notes when a credential of a source was accepted. @param tenant of a source whose path has parameters */
 export type NoteCredential = (source: string, credential: Credential, tenant?: string | undefined) => void;
 
-const isUsed = (secret: ConfiguredSecret, source: string, { method, index }: Credential) =>
-  secret.source === source && secret.index === index && (source !== PLATFORM || secret.method === method);
-
-/**
- * Notes which secrets are configured, and later when one was accepted; `doctor` reads it. A note that fails is left
- * for the next.
- * @param secrets those of now: some sources learn them
- */
-export async function createCredentialUseRecorder(
-  secrets: () => readonly ConfiguredSecret[],
-  store: Store,
-  clock: Clock,
-  log: Log,
-): Promise<NoteCredential> {
-  const failed = (err: unknown) => log.debug({ err }, "recording the use of a secret failed");
-  await store.credentialUses.noteConfigured(secrets(), clock.now()).catch(failed);
-  /** By source, method and index: looked up for each callback, before any secrets are compared. */
-  const recordedAt = new Map<string, number>();
-  return (source, credential) => {
-    const now = clock.now();
-    const key = `${source} ${credential.method} ${credential.index}`;
-    if (now.getTime() - (recordedAt.get(key) ?? 0) < RECORD_EVERY_MS) return;
-    recordedAt.set(key, now.getTime());
-    const secret = secrets().find((one) => isUsed(one, source, credential));
-    if (secret === undefined) return;
-    const { method, fingerprint } = secret;
-    store.credentialUses.note({ method, fingerprint }, now).catch(failed);
-  };
+/** The secrets of the sources, learnt ones among them, and the notes of their use. */
+export async function openCredentials(
+  config: Config,
+  configured: readonly ConfiguredSource[],
+  common: Omit<LearntSecretsDependencies, "fingerprint"> & { readonly store: Store },
+) {
+  const fingerprint = secretFingerprint(config);
+  const learntSecrets = new LearntSecrets({
+    ...common,
+    fingerprint: (source, secret) => fingerprint(`source:${source}`, secret),
+  });
+  await learntSecrets.begin(configured);
+  const secrets = await configuredSecrets(config, configured, learntSecrets);
+  const withTenants = configured.filter(({ definition }) => definition.hasTenantSecrets);
+  const tenantSources = new Set(withTenants.map(({ name }) => name));
+  return { learntSecrets, secrets, noteCredential: await createUseRecorder({ ...common, secrets, tenantSources }) };
 }
 
+interface UseRecorderDependencies {
+  /** Those of now: some sources learn them. */
+  readonly secrets: () => readonly ConfiguredSecret[];
+  /**
+   * Those in which each tenant has a secret. With a shared secret, a sender could replay a recorded callback to the path
+   * of a made-up tenant.
+   */
+  readonly tenantSources: ReadonlySet<string>;
+  readonly store: Pick<Store, "credentialUses" | "tenantSecretUses">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Once a minute is often enough to tell whether a secret is still in use, and costs the database nothing. */
+const RECORD_EVERY_MS = 60_000;
 /** There may be thousands of tenants; ten minutes tell as well whether a secret is in use. */
 const TENANT_EVERY_MS = 600_000;
 /** The current and the previous secret of as many tenants as the schemes keep. */
 const MOST_RECORDED = 20_000;
 
 /**
- * Notes which secrets of tenants were accepted, many in a statement: after a start, thousands of tenants come at once.
- * @param sources those in which each tenant has a secret. With a shared secret, a sender could replay a recorded
- *   callback to the path of a made-up tenant
+ * Notes which secrets are configured, and later when one was accepted; `doctor` reads it. A note that fails is left
+ * for the next. Those of tenants are written many in a statement: after a start, thousands of tenants come at once.
  */
-export function createTenantUseRecorder(
-  sources: ReadonlySet<string>,
-  { tenantSecretUses }: Pick<Store, "tenantSecretUses">,
-  clock: Clock,
-  log: Log,
-): NoteCredential {
-  /** When each was noted; the one noted first makes room. */
-  const recordedAt = new Map<string, number>();
+export async function createUseRecorder(dependencies: UseRecorderDependencies): Promise<NoteCredential> {
+  const { secrets, tenantSources, clock, log } = dependencies;
+  const { credentialUses, tenantSecretUses } = dependencies.store;
+  const failed = (err: unknown) => log.debug({ err }, "recording the use of a secret failed");
+  await credentialUses.noteConfigured(secrets(), clock.now()).catch(failed);
+  /** Looked up for each callback, before any secrets are compared. */
+  const recorded = new WindowMap<{ readonly resetAt: Date }>(MOST_RECORDED);
   const due = createRowBuffer<TenantSecretUse>({
     append: (uses) => tenantSecretUses.note(uses, clock.now()),
     maxRows: MOST_RECORDED,
@@ -79,17 +77,24 @@ export function createTenantUseRecorder(
     onError: (err) => log.debug({ err }, "recording the uses of tenants' secrets failed"),
   });
 
-  return (source, { index }, tenant) => {
-    if (tenant === undefined || !sources.has(source)) return;
+  function isDue(key: string, everyMs: number): boolean {
+    const now = clock.now();
+    if (recorded.get(key, everyMs, now) !== undefined) return false;
+    recorded.set(key, { resetAt: new Date(now.getTime() + everyMs) });
+    return true;
+  }
+
+  return (source, { method, index }, tenant) => {
+    if (isDue(`${source} ${method} ${index}`, RECORD_EVERY_MS)) {
+      // Only the built-in protocol has several methods.
+      const used = secrets().find(
+        (one) => one.source === source && one.index === index && (source !== PLATFORM || one.method === method),
+      );
+      if (used !== undefined) credentialUses.note(used, clock.now()).catch(failed);
+    }
     const isPrevious = index > 0;
-    const key = `${source}/${tenant} ${isPrevious}`;
-    const now = clock.now().getTime();
-    if (now - (recordedAt.get(key) ?? 0) < TENANT_EVERY_MS) return;
-    recordedAt.delete(key);
-    const [oldest] = recordedAt.size >= MOST_RECORDED ? recordedAt.keys() : [];
-    if (oldest !== undefined) recordedAt.delete(oldest);
-    recordedAt.set(key, now);
-    due.add({ source, tenant, isPrevious });
+    if (tenant === undefined || !tenantSources.has(source)) return;
+    if (isDue(`${source}/${tenant} ${isPrevious}`, TENANT_EVERY_MS)) due.add({ source, tenant, isPrevious });
   };
 }
 
@@ -113,17 +118,19 @@ export function createSecretClaims(
  * The secrets, and the platform's keys in PEM, of the methods in use; the current one of each first. Then those of the
  * other sources. The fingerprints are keyed, so that a leaked database does not allow guessing secrets. Another
  * `ENCRYPTION_KEY` changes them, and the quiet period starts again.
+ * @param learnt those that platforms chose themselves. All are in use: one that registers two addresses sends two
+ * @returns those of now
  * @throws ConfigError when the file with the platform's keys cannot be used
  */
 export async function configuredSecrets(
   config: Config,
   sources: readonly ConfiguredSource[],
-): Promise<ConfiguredSecret[]> {
+  learnt?: Pick<LearntSecrets, "of">,
+): Promise<() => ConfiguredSecret[]> {
   const { methods, signing, token, jwt } = config.authentication;
   const fingerprint = secretFingerprint(config);
-  const chosen = new Set(methods.flat());
   const texts = { hmac: signing.secrets, token: token.tokens, jwt: await jwtTexts(jwt) };
-  const ofPlatform = [...chosen].flatMap((method) =>
+  const ofPlatform = [...new Set(methods.flat())].flatMap((method) =>
     texts[method].map((text, index, { length }) => ({
       source: PLATFORM,
       method,
@@ -133,66 +140,46 @@ export async function configuredSecrets(
       name: platformName(method, index, length, config),
     })),
   );
-  return [...ofPlatform, ...sources.flatMap((source) => secretsOfSource(source, config, fingerprint))];
+  const ofSource = (source: ConfiguredSource) => {
+    const { name, definition } = source;
+    const method = `source:${name}`;
+    const { length } = definition.secrets;
+    return [...definition.secrets, ...(learnt?.of(name) ?? [])].map((text, index, all) => {
+      const phrase =
+        index < length
+          ? numbered("secret", index, length)
+          : numbered("learnt secret", index - length, all.length - length);
+      return {
+        ...{ source: name, method, index, isPrevious: index > 0 && index < length },
+        fingerprint: fingerprint(method, text),
+        name: secretVariable(source, index, config) ?? `${name}, ${phrase}`,
+      };
+    });
+  };
+  return () => [...ofPlatform, ...sources.flatMap(ofSource)];
 }
-
-function secretsOfSource(
-  source: ConfiguredSource,
-  config: Config,
-  fingerprint: (use: string, secret: string) => string,
-): ConfiguredSecret[] {
-  const { name, definition } = source;
-  const method = `source:${name}`;
-  return definition.secrets.map((text, index) => ({
-    ...{ source: name, method, index, isPrevious: index > 0 },
-    fingerprint: fingerprint(method, text),
-    name: sourceSecretName(source, index, config),
-  }));
-}
-
-type SourceSecret = readonly [source: ConfiguredSource, index: number, config: Pick<Config, "sources">];
 
 /** In a sentence: the variable, or which one of the source's. */
-export function sourceSecretPhrase(...secret: SourceSecret): string {
-  const [{ name, definition }, index] = secret;
+export function sourceSecretPhrase(source: ConfiguredSource, index: number, config: Pick<Config, "sources">): string {
+  const { name, definition } = source;
   const { length } = definition.secrets;
   if (index >= length) return `the learnt secret of source ${name}`;
-  const which = length === 1 ? "the secret" : `secret ${index + 1} of ${length}`;
-  return secretVariable(...secret) ?? `${which} of source ${name}`;
+  const which = length === 1 ? "the secret" : numbered("secret", index, length);
+  return secretVariable(source, index, config) ?? `${which} of source ${name}`;
 }
 
-function secretVariable(...[{ name }, index, { sources }]: SourceSecret): string | undefined {
+function numbered(what: string, index: number, count: number): string {
+  return count === 1 ? what : `${what} ${index + 1} of ${count}`;
+}
+
+/** Undefined for a secret that is learnt, or stands in the configuration file. */
+function secretVariable({ name, definition }: ConfiguredSource, index: number, { sources }: Pick<Config, "sources">) {
   const isInEnvironment = sources.presets.some((preset) => preset.name === name);
-  return isInEnvironment ? secretVariables(name)[Math.min(index, 1)] : undefined;
-}
-
-/** In a list: the variable, or the source, with the secret's number where it has several. */
-function sourceSecretName(...secret: SourceSecret): string {
-  const [{ name, definition }, index] = secret;
-  const { length } = definition.secrets;
-  const variable = secretVariable(...secret);
-  if (variable !== undefined) return variable;
-  return length === 1 ? `${name}, secret` : `${name}, secret ${index + 1} of ${length}`;
-}
-
-/** Those that platforms chose themselves. All are in use: a platform that registers two addresses sends two. */
-export function learntCredentials(
-  sources: readonly ConfiguredSource[],
-  learnt: Pick<LearntSecrets, "of">,
-  fingerprint: (use: string, secret: string) => string,
-): ConfiguredSecret[] {
-  return sources.flatMap(({ name, definition }) => {
-    const method = `source:${name}`;
-    return learnt.of(name).map((text, at, { length }) => ({
-      ...{ source: name, method, index: definition.secrets.length + at, isPrevious: false },
-      fingerprint: fingerprint(method, text),
-      name: length === 1 ? `${name}, learnt secret` : `${name}, learnt secret ${at + 1} of ${length}`,
-    }));
-  });
+  return isInEnvironment && index < definition.secrets.length ? secretVariables(name)[Math.min(index, 1)] : undefined;
 }
 
 /** Tells the secrets of one use apart; keyed, so that a leaked database does not allow guessing them. */
-export function secretFingerprint({ encryptionKey }: Pick<Config, "encryptionKey">) {
+function secretFingerprint({ encryptionKey }: Pick<Config, "encryptionKey">) {
   const key = Buffer.from(hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32));
   return (use: string, secret: string): string =>
     createHmac("sha256", key).update(`${use}\n${secret}`).digest("hex").slice(0, 16);

@@ -17,7 +17,7 @@ import { createAllowList, createPoller, type Encryptor, type Poller } from "../s
 /** A forged signature makes us look once in so long. */
 const LOOK_EVERY_MS = 1_000;
 /** For how long an operator opens a source for another secret. */
-export const RELEARN_MINUTES = 15;
+const RELEARN_MINUTES = 15;
 /** Of a fingerprint: enough to tell a few secrets apart. */
 const SHOWN_CHARACTERS = 12;
 /** Anybody can send a secret, and each is a write: of an address so many are noted. */
@@ -29,7 +29,7 @@ export const sourceSecretContext = (source: string): string => `source_secret\n$
 
 type Learning = NonNullable<SourceEnvironment["learning"]>;
 
-interface LearntSecretsDependencies {
+export interface LearntSecretsDependencies {
   readonly store: Pick<Store, "sourceSecrets">;
   readonly encryptor: Encryptor;
   readonly clock: Clock;

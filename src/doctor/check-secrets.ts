@@ -33,12 +33,13 @@ const ABOUT = "secrets";
 export async function checkSecrets(config: Config, found: Inspection, now: Date): Promise<Finding[]> {
   const uses = found.exists ? found.credentialUses : [];
   const reading = configuredSources(config).then((sources) => configuredSecrets(config, sources));
-  const secrets = await reading.catch((error: unknown) => {
+  const secretsNow = await reading.catch((error: unknown) => {
     // The check of the authentication says that the file with the keys cannot be used.
     if (error instanceof ConfigError) return undefined;
     throw error;
   });
-  if (secrets === undefined) return [];
+  if (secretsNow === undefined) return [];
+  const secrets = secretsNow();
   const findings = secrets
     .filter(({ isPrevious }) => isPrevious)
     .map((secret) => {

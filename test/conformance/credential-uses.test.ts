@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTenantUseRecorder } from "../../src/credentials/credential-uses.ts";
+import { createUseRecorder } from "../../src/credentials/credential-uses.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
@@ -92,7 +92,9 @@ describe.each(DIALECTS)("the uses of tenants' secrets on %s", (dialect) => {
   it("a receiver notes each secret of a tenant once in ten minutes, however many callbacks arrive", () =>
     withStore(dialect, async (store, target) => {
       let now = day(1);
-      const note = createTenantUseRecorder(new Set(["shops"]), store, { now: () => now }, recordedLog());
+      const clock = { now: () => now };
+      const tenantSources = new Set(["shops"]);
+      const note = await createUseRecorder({ secrets: () => [], tenantSources, store, clock, log: recordedLog() });
       const listed = () => store.tenantSecretUses.list({ source: "shops" }, { limit: 9 });
       const arrive = () => {
         for (let index = 0; index < 1_000; index += 1)
