@@ -19,7 +19,7 @@ const verified = async (sender: PresetSender, request: SignedRequest, places = [
   return openPreset(sender.source(secrets), { now }).scheme.verify(request);
 };
 
-it("each preset that is refused for its age stands in the table", () => {
+it("each name in the table of presets that are refused for their age is a preset", () => {
   const names = PRESET_SENDERS.map(([name]) => name);
   expect(names).toEqual(expect.arrayContaining(Object.keys(REFUSED_WHEN_OLD)));
 });
