@@ -32,8 +32,11 @@ export interface PlatformFacts {
    * library that a community maintains, or a vector of one. Default: only its documentation.
    */
   readonly proof?: "signs" | "verifies" | "community" | "own";
-  /** Why its events have their key where no id is signed: what it documents, as a phrase. Its page: `docs` when left out. */
-  readonly identity?: { readonly why: string; readonly source?: string };
+  /**
+   * Which key its events have where no id is signed (as of `IdentityData` when left out), and why: what it documents, as
+   * a phrase. Its page: `docs` when left out.
+   */
+  readonly identity?: { readonly key?: Identity; readonly why: string; readonly source?: string };
   /** How long it waits for a response. */
   readonly deadlineSeconds?: number;
   /** How long it sends a callback again; 0 where it never does. */

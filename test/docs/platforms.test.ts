@@ -5,11 +5,13 @@ import { registryFiles } from "../../scripts/registry.ts";
 
 const page = readFileSync("docs/platforms.md", "utf8");
 
-/** The names after `preset:` in the files of a folder, without those of senders of one's own. */
+/** The names of the presets in the files of a folder, without those of senders of one's own. */
 function namesIn(pattern: string): string[] {
   const texts = globSync(pattern).map((path) => readFileSync(path, "utf8"));
   const platforms = texts.filter((text) => !text.includes('proof: "own"'));
-  return platforms.flatMap((text) => [...text.matchAll(/\bpreset: "([a-z0-9-]+)"/g)].map(([, name]) => `${name}`));
+  return platforms.flatMap((text) =>
+    [...text.matchAll(/(?:\bpreset: |(?:Preset(?:<\w+>)?|Senders)\()"([a-z0-9-]+)"/g)].map(([, name]) => `${name}`),
+  );
 }
 
 const described = platformRows().map(({ description }) => description);

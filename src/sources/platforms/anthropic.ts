@@ -5,17 +5,11 @@ import { standardPreset } from "../presets/standard.ts";
  * SDK reads `webhook-id`, `webhook-timestamp` and `webhook-signature`. Every body's own type is `event`: the event's
  * stands in `data`. Source: anthropic-sdk-typescript `src/resources/beta/webhooks.ts`.
  */
-export const anthropic = standardPreset({
-  preset: "anthropic",
-  facts: {
-    title: "Anthropic",
-    docs: "https://platform.claude.com/docs/en/managed-agents/webhooks",
-    proof: "verifies",
-  },
-  contract: {
-    id: "body.id",
-    type: "body.data.type",
-    eventTime: { at: "body.created_at", unit: "iso" },
-    hasSignedTime: true,
-  },
+export const anthropic = standardPreset("anthropic", {
+  docs: "https://platform.claude.com/docs/en/managed-agents/webhooks",
+  proof: "verifies",
+  id: "body.id",
+  type: "body.data.type",
+  eventTime: { at: "body.created_at", unit: "iso" },
+  hasSignedTime: true,
 });

@@ -15,31 +15,23 @@ const SUCCESS: FixedResponse = {
  * Source: https://docs.antom.com/ac/ams/digital_signature; alipay/global-open-sdk-php `client/SignatureTool.php`;
  * https://docs.antom.com/ac/ams/notify_vaulting (retries).
  */
-export const antom = publicKeyPreset({
-  preset: "antom",
-  facts: {
-    title: "Antom",
-    docs: "https://docs.antom.com/ac/ams/digital_signature",
-    identity: { why: "no id; a body has the payment and its result, and `Request-Time` is of the sending" },
-    retryHours: 25,
-  },
-  scheme: {
-    algorithm: "rsa-sha256",
-    signature: { header: "Signature", encoding: "base64", extract: signatureIn },
-    signed: "{method} {target}\n{header.Client-Id}.{header.Request-Time}.{body}",
-  },
-  contract: {
-    id: "sha256",
-    renewsTimestamp: true,
-    type: [
-      "body.notifyType",
-      "body.authorizationNotifyType",
-      "body.disputeNotificationType",
-      "body.subscriptionNotificationType",
-      "=NOTIFICATION",
-    ],
-    responses: { received: SUCCESS },
-  },
+export const antom = publicKeyPreset("antom", {
+  docs: "https://docs.antom.com/ac/ams/digital_signature",
+  identity: { why: "no id; a body has the payment and its result, and `Request-Time` is of the sending" },
+  retryHours: 25,
+  algorithm: "rsa-sha256",
+  signature: { header: "Signature", encoding: "base64", extract: signatureIn },
+  signed: "{method} {target}\n{header.Client-Id}.{header.Request-Time}.{body}",
+  id: "sha256",
+  renewsTimestamp: true,
+  type: [
+    "body.notifyType",
+    "body.authorizationNotifyType",
+    "body.disputeNotificationType",
+    "body.subscriptionNotificationType",
+    "=NOTIFICATION",
+  ],
+  responses: { received: SUCCESS },
 });
 
 /** The SDK decodes percent signs only where the text is no base64 yet: there, `+` is a letter. */

@@ -5,18 +5,12 @@ import { tokenPreset } from "../presets/token-preset.ts";
  * given to Auth0 ("Authorization Token"); nothing is signed. Each item of the array is a log event with its `log_id`.
  * The other formats are refused. Source: https://auth0.com/docs/customize/log-streams/custom-log-streams.
  */
-export const auth0 = tokenPreset({
-  preset: "auth0",
-  facts: {
-    title: "Auth0",
-    docs: "https://auth0.com/docs/customize/log-streams/custom-log-streams",
-  },
+export const auth0 = tokenPreset("auth0", {
+  docs: "https://auth0.com/docs/customize/log-streams/custom-log-streams",
   header: "Authorization",
-  contract: {
-    id: "item.log_id",
-    type: "item.data.type",
-    eventTime: { at: "item.data.date", unit: "iso" },
-    data: "item.data",
-    batch: { at: "body" },
-  },
+  id: "item.log_id",
+  type: "item.data.type",
+  eventTime: { at: "item.data.date", unit: "iso" },
+  data: "item.data",
+  batch: { at: "body" },
 });

@@ -7,24 +7,16 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * may have equal bytes. Source: Atlassian, "Manage webhooks", "Event payloads" (HTTP headers), "Troubleshoot webhooks"
  * (retries).
  */
-export const bitbucket = hmacPreset({
-  preset: "bitbucket",
-  facts: {
-    title: "Bitbucket Cloud",
-    docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
-    identity: {
-      why: "\"Bitbucket automatically resends the request\": `X-Request-UUID` is the request's, and `X-Attempt-Number` the attempt's",
-      source: "https://support.atlassian.com/bitbucket-cloud/docs/troubleshoot-webhooks/",
-    },
+export const bitbucket = hmacPreset("bitbucket", {
+  title: "Bitbucket Cloud",
+  docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
+  identity: {
+    why: "\"Bitbucket automatically resends the request\": `X-Request-UUID` is the request's, and `X-Attempt-Number` the attempt's",
+    source: "https://support.atlassian.com/bitbucket-cloud/docs/troubleshoot-webhooks/",
   },
-  scheme: {
-    signature: { header: "X-Hub-Signature", encoding: "hex", prefix: "sha256=" },
-    signed: "{body}",
-  },
-  contract: {
-    id: "header.X-Request-UUID",
-    type: "header.X-Event-Key",
-    bytesScope: "header.X-Event-Key",
-    headers: ["X-Hook-UUID", "X-Attempt-Number"],
-  },
+  signature: { header: "X-Hub-Signature", encoding: "hex", prefix: "sha256=" },
+  id: "header.X-Request-UUID",
+  type: "header.X-Event-Key",
+  bytesScope: "header.X-Event-Key",
+  headers: ["X-Hook-UUID", "X-Attempt-Number"],
 });

@@ -5,16 +5,11 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * action. Source: Checkout.com, "Receive webhooks" and "Set up your webhook receiver", which warn of a body that was
  * parsed and written again.
  */
-export const checkoutCom = hmacPreset({
-  preset: "checkout-com",
-  facts: {
-    title: "Checkout.com",
-    docs: "https://www.checkout.com/docs/workflows",
-  },
-  scheme: { signature: { header: "Cko-Signature", encoding: "hex" }, signed: "{body}" },
-  contract: {
-    id: "body.id",
-    type: "body.type",
-    eventTime: { at: "body.created_on", unit: "iso" },
-  },
+export const checkoutCom = hmacPreset("checkout-com", {
+  title: "Checkout.com",
+  docs: "https://www.checkout.com/docs/workflows",
+  signature: { header: "Cko-Signature", encoding: "hex" },
+  id: "body.id",
+  type: "body.type",
+  eventTime: { at: "body.created_on", unit: "iso" },
 });

@@ -6,17 +6,11 @@ import { tokenPreset } from "../presets/token-preset.ts";
  * time, takes its place. The test of a destination has no type: `test`. Source: Cloudflare Notifications, "Configure
  * webhooks" and "Webhook payload schema".
  */
-export const cloudflare = tokenPreset({
-  preset: "cloudflare",
-  facts: {
-    title: "Cloudflare",
-    docs: "https://developers.cloudflare.com/notifications/reference/webhook-payload-schema/",
-    identity: { why: "no id; the body has its time" },
-  },
+export const cloudflare = tokenPreset("cloudflare", {
+  docs: "https://developers.cloudflare.com/notifications/reference/webhook-payload-schema/",
+  identity: { why: "no id; the body has its time" },
   header: "cf-webhook-auth",
-  contract: {
-    id: "sha256",
-    type: ["body.alert_type", "=test"],
-    eventTime: { at: "body.ts", unit: "seconds" },
-  },
+  id: "sha256",
+  type: ["body.alert_type", "=test"],
+  eventTime: { at: "body.ts", unit: "seconds" },
 });

@@ -1,19 +1,11 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 import { assertOneOf } from "../presets/options.ts";
 import type { PresetOptions } from "../presets/secrets.ts";
-import type { HmacData } from "../schemes/hmac-data.ts";
 
 export interface CloudinaryOptions extends PresetOptions {
   /** The signature algorithm of the account. Default: `sha1`. */
   readonly algorithm?: "sha1" | "sha256";
 }
-
-const SCHEME: HmacData = {
-  algorithm: "plain-sha1",
-  signature: { header: "X-Cld-Signature", encoding: "hex" },
-  signed: "{body}{timestamp}{secret}",
-  timestamp: { header: "X-Cld-Timestamp", unit: "seconds", toleranceSeconds: 7_200, direction: "past" },
-};
 
 /**
  * Cloudinary's notifications: `X-Cld-Signature`, SHA-1 in hex over the body, `X-Cld-Timestamp` and the API secret, or
@@ -22,23 +14,20 @@ const SCHEME: HmacData = {
  * takes its place. Source: cloudinary `lib/utils/index.js` (`webhook_signature`, `verifyNotificationSignature`);
  * Cloudinary, "Notifications".
  */
-export const cloudinary = hmacPreset<CloudinaryOptions>({
-  preset: "cloudinary",
-  facts: {
-    title: "Cloudinary",
-    docs: "https://cloudinary.com/documentation/notifications",
-    proof: "signs",
-    identity: { why: "no id; the body has its time and `request_id`" },
-  },
+export const cloudinary = hmacPreset<CloudinaryOptions>("cloudinary", {
+  docs: "https://cloudinary.com/documentation/notifications",
+  proof: "signs",
+  identity: { why: "no id; the body has its time and `request_id`" },
   options: { algorithm: "optional" },
-  scheme: SCHEME,
+  algorithm: "plain-sha1",
+  signature: { header: "X-Cld-Signature", encoding: "hex" },
+  signed: "{body}{timestamp}{secret}",
+  timestamp: { header: "X-Cld-Timestamp", unit: "seconds", toleranceSeconds: 7_200, direction: "past" },
   made({ algorithm = "sha1" }) {
     assertOneOf("algorithm", algorithm, ["sha1", "sha256"]);
-    return { scheme: { ...SCHEME, algorithm: `plain-${algorithm}` } };
+    return { algorithm: `plain-${algorithm}` };
   },
-  contract: {
-    id: "sha256",
-    type: "body.notification_type",
-    eventTime: { at: "body.timestamp", unit: "iso" },
-  },
+  id: "sha256",
+  type: "body.notification_type",
+  eventTime: { at: "body.timestamp", unit: "iso" },
 });

@@ -5,19 +5,13 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * secret. A callback has no id: topic and hash of the body name an event. It tries again up to ten times.
  * Source: Commerce Layer, "Real-time webhooks" and "Callbacks security".
  */
-export const commerceLayer = hmacPreset({
-  preset: "commerce-layer",
-  facts: {
-    title: "Commerce Layer",
-    docs: "https://docs.commercelayer.io/core/callbacks-security",
-    identity: { why: "no id; a body has its `updated_at`, and is sent for several topics" },
-    deadlineSeconds: 5,
-    disables: "30 failures in a row, until the circuit is reset by hand",
-  },
-  scheme: { signature: { header: "X-CommerceLayer-Signature", encoding: "base64" }, signed: "{body}" },
-  contract: {
-    id: "sha256",
-    type: "header.X-CommerceLayer-Topic",
-    bytesScope: "header.X-CommerceLayer-Topic",
-  },
+export const commerceLayer = hmacPreset("commerce-layer", {
+  docs: "https://docs.commercelayer.io/core/callbacks-security",
+  identity: { why: "no id; a body has its `updated_at`, and is sent for several topics" },
+  deadlineSeconds: 5,
+  disables: "30 failures in a row, until the circuit is reset by hand",
+  signature: { header: "X-CommerceLayer-Signature", encoding: "base64" },
+  id: "sha256",
+  type: "header.X-CommerceLayer-Topic",
+  bytesScope: "header.X-CommerceLayer-Topic",
 });

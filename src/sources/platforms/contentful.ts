@@ -14,29 +14,21 @@ const NAME = /^[\w.!#$%&'*+^`|~-]{1,128}$/;
  * documented, so no age is checked here. Source: node-apps-toolkit `src/requests/sign-request.ts`, `utils.ts`;
  * https://www.contentful.com/developers/docs/webhooks/request-verification/.
  */
-export const contentful = hmacPreset({
-  preset: "contentful",
-  facts: {
-    title: "Contentful",
-    docs: "https://www.contentful.com/developers/docs/webhooks/request-verification/",
-    proof: "signs",
-    identity: {
-      why: "a duplicate has a recent idempotency key again, within a topic; without it the bytes are the key",
-      source: "https://www.contentful.com/developers/changelog/idempotency-key-headers-for-webhook-requests/",
-    },
+export const contentful = hmacPreset("contentful", {
+  docs: "https://www.contentful.com/developers/docs/webhooks/request-verification/",
+  proof: "signs",
+  identity: {
+    why: "a duplicate has a recent idempotency key again, within a topic; without it the bytes are the key",
+    source: "https://www.contentful.com/developers/changelog/idempotency-key-headers-for-webhook-requests/",
   },
-  scheme: {
-    key: (secret) => (/^[\w+/=-]{64}$/.test(secret) ? Buffer.from(secret, "utf8") : undefined),
-    signature: { header: "x-contentful-signature", encoding: "hex" },
-    signed: "{method}\n{target}\n{headers}\n{body}",
-    parts: { target: signedAddress, headers: signedHeaders },
-    timestamp: { header: TIME, unit: "milliseconds", toleranceSeconds: null },
-  },
-  contract: {
-    id: ["{header.X-Contentful-Idempotency-Key}:{header.X-Contentful-Topic}", "sha256"],
-    type: "header.X-Contentful-Topic",
-    headers: ["X-Contentful-Topic", "X-Contentful-Webhook-Name"],
-  },
+  key: (secret) => (/^[\w+/=-]{64}$/.test(secret) ? Buffer.from(secret, "utf8") : undefined),
+  signature: { header: "x-contentful-signature", encoding: "hex" },
+  signed: "{method}\n{target}\n{headers}\n{body}",
+  parts: { target: signedAddress, headers: signedHeaders },
+  timestamp: { header: TIME, unit: "milliseconds", toleranceSeconds: null },
+  id: ["{header.X-Contentful-Idempotency-Key}:{header.X-Contentful-Topic}", "sha256"],
+  type: "header.X-Contentful-Topic",
+  headers: ["X-Contentful-Topic", "X-Contentful-Webhook-Name"],
 });
 
 /** Path and query, encoded as the SDK does, which encodes a query as a whole, and `%` once more. */

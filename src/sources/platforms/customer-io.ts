@@ -5,22 +5,15 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * Source: Customer.io, "Reporting webhooks" (Securely verify requests). It is not documented that a retry has a new
  * timestamp, so the age is not checked.
  */
-export const customerIo = hmacPreset({
-  preset: "customer-io",
-  facts: {
-    title: "Customer.io",
-    docs: "https://docs.customer.io/journeys/webhooks/",
-    deadlineSeconds: 4,
-    retryHours: 168,
-  },
-  scheme: {
-    signature: { header: "X-CIO-Signature", encoding: "hex" },
-    signed: "v0:{timestamp}:{body}",
-    timestamp: { header: "X-CIO-Timestamp", unit: "seconds", toleranceSeconds: null },
-  },
-  contract: {
-    id: "body.event_id",
-    type: "{body.object_type}.{body.metric}",
-    eventTime: { at: "body.timestamp", unit: "seconds" },
-  },
+export const customerIo = hmacPreset("customer-io", {
+  title: "Customer.io",
+  docs: "https://docs.customer.io/journeys/webhooks/",
+  deadlineSeconds: 4,
+  retryHours: 168,
+  signature: { header: "X-CIO-Signature", encoding: "hex" },
+  signed: "v0:{timestamp}:{body}",
+  timestamp: { header: "X-CIO-Timestamp", unit: "seconds", toleranceSeconds: null },
+  id: "body.event_id",
+  type: "{body.object_type}.{body.metric}",
+  eventTime: { at: "body.timestamp", unit: "seconds" },
 });

@@ -19,40 +19,32 @@ const INTERACTIONS: Readonly<Record<number, string>> = {
  * with 401. An interaction expects its response within 3 s: a handler's result with a number as `type` is that response.
  * A webhook event has no id: the hash of its body, which has its time, is one.
  */
-export const discord = publicKeyPreset({
-  preset: "discord",
-  facts: {
-    title: "Discord",
-    docs: "https://docs.discord.com/developers/events/webhook-events",
-    proof: "verifies",
-    deadlineSeconds: 3,
-    // Ten minutes, for webhook events; an interaction is sent once.
-    retryHours: 0.17,
-    disables: "a response other than 401 to a bad signature",
-  },
+export const discord = publicKeyPreset("discord", {
+  docs: "https://docs.discord.com/developers/events/webhook-events",
+  proof: "verifies",
+  deadlineSeconds: 3,
+  // Ten minutes, for webhook events; an interaction is sent once.
+  retryHours: 0.17,
+  disables: "a response other than 401 to a bad signature",
   takesPublicKey: true,
-  scheme: {
-    algorithm: "ed25519",
-    key: "hex",
-    signature: { header: "X-Signature-Ed25519", encoding: "hex" },
-    signed: "{timestamp}{body}",
-    timestamp: { header: "X-Signature-Timestamp", unit: "seconds", toleranceSeconds: null },
-  },
-  contract: {
-    id: ["body.id", "sha256"],
-    type: ["body.event.type", interactionType, "INTERACTION_{body.type}"],
-    eventTime: { at: "body.event.timestamp", unit: "iso" },
-    handshakes: [
-      // A webhook event has the type 1 as well, and an `event`; an interaction has a token.
-      {
-        isSigned: true,
-        when: { "body.type": "1", "body.token": true },
-        reply: { kind: "status", status: 200, body: { type: 1 } },
-      },
-      { isSigned: true, when: { "body.type": "0" }, reply: { kind: "status", status: 204 } },
-    ],
-    responses: { success: respond, duplicate: respond, ignored: { status: 204 } },
-  },
+  algorithm: "ed25519",
+  key: "hex",
+  signature: { header: "X-Signature-Ed25519", encoding: "hex" },
+  signed: "{timestamp}{body}",
+  timestamp: { header: "X-Signature-Timestamp", unit: "seconds", toleranceSeconds: null },
+  id: ["body.id", "sha256"],
+  type: ["body.event.type", interactionType, "INTERACTION_{body.type}"],
+  eventTime: { at: "body.event.timestamp", unit: "iso" },
+  handshakes: [
+    // A webhook event has the type 1 as well, and an `event`; an interaction has a token.
+    {
+      isSigned: true,
+      when: { "body.type": "1", "body.token": true },
+      reply: { kind: "status", status: 200, body: { type: 1 } },
+    },
+    { isSigned: true, when: { "body.type": "0" }, reply: { kind: "status", status: 204 } },
+  ],
+  responses: { success: respond, duplicate: respond, ignored: { status: 204 } },
 });
 
 function interactionType({ body }: Readable): string | undefined {

@@ -9,23 +9,18 @@ const HEADERS = Array.from({ length: 16 }, (_, index) => `X-DocuSign-Signature-$
  * event and time name an event. XML is not read. After a failure it tries again for 15 days.
  * Source: DocuSign, "How to validate an HMAC signature" and "Using HMAC security with DocuSign Connect".
  */
-export const docusign = hmacPreset({
-  preset: "docusign",
-  facts: {
-    title: "DocuSign Connect",
-    docs: "https://developers.docusign.com/platform/webhooks/connect/validate/",
-    retryHours: 360,
-    // An envelope's documents in base64, where a configuration includes them; 25 MB are recommended at most.
-    maxBodyBytes: 50_000_000,
-  },
-  scheme: { signature: { header: HEADERS, encoding: "base64" }, signed: "{body}" },
-  contract: {
-    id: [
-      "{body.data.envelopeId}.{body.data.recipientId}.{body.event}.{body.generatedDateTime}",
-      "{body.data.envelopeId}.{body.event}.{body.generatedDateTime}",
-      "sha256",
-    ],
-    type: "body.event",
-    eventTime: { at: "body.generatedDateTime", unit: "iso" },
-  },
+export const docusign = hmacPreset("docusign", {
+  title: "DocuSign Connect",
+  docs: "https://developers.docusign.com/platform/webhooks/connect/validate/",
+  retryHours: 360,
+  // An envelope's documents in base64, where a configuration includes them; 25 MB are recommended at most.
+  maxBodyBytes: 50_000_000,
+  signature: { header: HEADERS, encoding: "base64" },
+  id: [
+    "{body.data.envelopeId}.{body.data.recipientId}.{body.event}.{body.generatedDateTime}",
+    "{body.data.envelopeId}.{body.event}.{body.generatedDateTime}",
+    "sha256",
+  ],
+  type: "body.event",
+  eventTime: { at: "body.generatedDateTime", unit: "iso" },
 });

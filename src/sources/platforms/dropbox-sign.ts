@@ -30,35 +30,29 @@ const EVENT = "{body.event.event_time}.{body.event.event_type}";
  * an address. It tries again for about three days. Source: Dropbox Sign, "Events walkthrough" and "Callbacks & Events".
  * @throws OptionError that names the option that is wrong
  */
-export const dropboxSign = secretPreset({
-  preset: "dropbox-sign",
-  facts: {
-    title: "Dropbox Sign",
-    docs: "https://developers.hellosign.com/docs/events/walkthrough/",
-    retryHours: 72,
-    unsigned: "all but the event's time and type",
-  },
+export const dropboxSign = secretPreset("dropbox-sign", {
+  docs: "https://developers.hellosign.com/docs/events/walkthrough/",
+  retryHours: 72,
+  unsigned: "all but the event's time and type",
   signs: "HMAC-SHA256 over `event_time` and `event_type`, in the body",
-  contract: {
-    body: SCHEME.body,
-    id: [
-      `${EVENT}.{body.signature_request.signature_request_id}.{body.event.event_metadata.related_signature_id}`,
-      `${EVENT}.{body.signature_request.signature_request_id}`,
-      `${EVENT}.{body.template.template_id}`,
-      `${EVENT}.{body.event.event_metadata.reported_for_account_id}`,
-      EVENT,
-    ],
-    type: "body.event.event_type",
-    eventTime: { at: "body.event.event_time", unit: "seconds" },
-    handshakes: [
-      {
-        isSigned: true,
-        when: { "body.event.event_type": "callback_test" },
-        reply: { kind: "text", at: `=${RECEIVED}` },
-      },
-    ],
-    responses: { received: { body: RECEIVED } },
-  },
+  body: SCHEME.body,
+  id: [
+    `${EVENT}.{body.signature_request.signature_request_id}.{body.event.event_metadata.related_signature_id}`,
+    `${EVENT}.{body.signature_request.signature_request_id}`,
+    `${EVENT}.{body.template.template_id}`,
+    `${EVENT}.{body.event.event_metadata.reported_for_account_id}`,
+    EVENT,
+  ],
+  type: "body.event.event_type",
+  eventTime: { at: "body.event.event_time", unit: "seconds" },
+  handshakes: [
+    {
+      isSigned: true,
+      when: { "body.event.event_type": "callback_test" },
+      reply: { kind: "text", at: `=${RECEIVED}` },
+    },
+  ],
+  responses: { received: { body: RECEIVED } },
   credential: { fields: ["event_hash"] },
   signBody: (body, secret) => signBodyHmac(SCHEME, body, secret),
   scheme: bodyHmacScheme(SCHEME),

@@ -8,22 +8,15 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * repeated one too. A new address is asked by GET for `challenge`.
  * Source: Dropbox, "Webhooks" (developer reference).
  */
-export const dropbox = hmacPreset({
-  preset: "dropbox",
-  facts: {
-    title: "Dropbox",
-    docs: "https://www.dropbox.com/developers/reference/webhooks",
-    identity: { why: "no id and no time: the same hint is sent at each change" },
-    deadlineSeconds: 10,
-    // For about ten minutes.
-    retryHours: 0.2,
-  },
-  scheme: { signature: { header: "X-Dropbox-Signature", encoding: "hex" }, signed: "{body}" },
-  contract: {
-    id: "sha256",
-    identity: "delivery",
-    // `list_folder`: what the notified accounts should be asked for.
-    type: propertyName((name) => name !== "delta"),
-    handshakes: [echoOf("query.challenge", "GET")],
-  },
+export const dropbox = hmacPreset("dropbox", {
+  docs: "https://www.dropbox.com/developers/reference/webhooks",
+  identity: { key: "delivery", why: "no id and no time: the same hint is sent at each change" },
+  deadlineSeconds: 10,
+  // For about ten minutes.
+  retryHours: 0.2,
+  signature: { header: "X-Dropbox-Signature", encoding: "hex" },
+  id: "sha256",
+  // `list_folder`: what the notified accounts should be asked for.
+  type: propertyName((name) => name !== "delta"),
+  handshakes: [echoOf("query.challenge", "GET")],
 });

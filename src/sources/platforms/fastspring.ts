@@ -5,17 +5,12 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * callback has several events. Automatic retries keep their ids until the response is 200. A retry by hand has new
  * ones, and is another event. Source: FastSpring, "Message security" and "Webhooks overview".
  */
-export const fastspring = hmacPreset({
-  preset: "fastspring",
-  facts: {
-    title: "FastSpring",
-    docs: "https://developer.fastspring.com/docs/message-security",
-  },
-  scheme: { signature: { header: "X-FS-Signature", encoding: "base64" }, signed: "{body}" },
-  contract: {
-    id: "item.id",
-    type: "item.type",
-    eventTime: { at: "item.created", unit: "milliseconds" },
-    batch: { at: "body.events" },
-  },
+export const fastspring = hmacPreset("fastspring", {
+  title: "FastSpring",
+  docs: "https://developer.fastspring.com/docs/message-security",
+  signature: { header: "X-FS-Signature", encoding: "base64" },
+  id: "item.id",
+  type: "item.type",
+  eventTime: { at: "item.created", unit: "milliseconds" },
+  batch: { at: "body.events" },
 });

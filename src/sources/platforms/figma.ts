@@ -7,20 +7,14 @@ import { bodyTokenPreset } from "../presets/token-preset.ts";
  * event was triggered"). Source: Figma REST API, "Webhooks" (V2); figma/rest-api-spec `openapi/openapi.yaml`,
  * WebhookBasePayload.
  */
-export const figma = bodyTokenPreset({
-  preset: "figma",
-  facts: {
-    title: "Figma",
-    docs: "https://developers.figma.com/docs/rest-api/webhooks/",
-    identity: { why: "no id; the body has its time, and counts its `retries`" },
-  },
+export const figma = bodyTokenPreset("figma", {
+  docs: "https://developers.figma.com/docs/rest-api/webhooks/",
+  identity: { why: "no id; the body has its time, and counts its `retries`" },
   name: "passcode",
   read: (body) => [ownValue(body, "passcode")],
-  contract: {
-    id: "sha256",
-    attemptFields: ["body.retries"],
-    type: "body.event_type",
-    eventTime: { at: "body.timestamp", unit: "iso" },
-    handshakes: [{ isSigned: true, when: { "body.event_type": "PING" }, reply: { kind: "status", status: 200 } }],
-  },
+  id: "sha256",
+  attemptFields: ["body.retries"],
+  type: "body.event_type",
+  eventTime: { at: "body.timestamp", unit: "iso" },
+  handshakes: [{ isSigned: true, when: { "body.event_type": "PING" }, reply: { kind: "status", status: 200 } }],
 });

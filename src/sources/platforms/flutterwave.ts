@@ -14,26 +14,18 @@ function cancellationId(from: Readable): string | undefined {
  * come again: type, object and status name it. Source: Flutterwave, "Webhooks" (Best practices: verify signatures, rely
  * on idempotency). The form of v4's signature is also what public handlers compare.
  */
-export const flutterwave = tokenOrSignaturePreset({
-  preset: "flutterwave",
-  facts: {
-    title: "Flutterwave",
-    docs: "https://developer.flutterwave.com/docs/webhooks",
-    identity: { why: "`subscription.cancelled` has no id and no time: an event at each delivery" },
-  },
-  contract: {
-    id: [
-      "{body.type}.{body.data.id}.{body.data.status}",
-      "{body.event}.{body.data.id}.{body.data.status}",
-      cancellationId,
-      "sha256",
-    ],
-    isIdSigned: true,
-    type: ["body.type", "body.event"],
-  },
+export const flutterwave = tokenOrSignaturePreset("flutterwave", {
+  docs: "https://developer.flutterwave.com/docs/webhooks",
+  identity: { why: "`subscription.cancelled` has no id and no time: an event at each delivery" },
+  id: [
+    "{body.type}.{body.data.id}.{body.data.status}",
+    "{body.event}.{body.data.id}.{body.data.status}",
+    cancellationId,
+    "sha256",
+  ],
+  isIdSigned: true,
+  type: ["body.type", "body.event"],
   usual: "signature",
-  signature: {
-    scheme: { signature: { header: "flutterwave-signature", encoding: "base64" }, signed: "{body}" },
-  },
+  signature: { header: "flutterwave-signature", encoding: "base64" },
   token: { header: "verif-hash" },
 });

@@ -12,26 +12,18 @@ const CHALLENGE: Omit<Handshake, "isSigned"> = {
  * before the signature, where the body is small. It is not documented that a retry has a new timestamp, so no age is
  * checked. Source: Front, "Application webhooks".
  */
-export const front = hmacPreset({
-  preset: "front",
-  facts: {
-    title: "Front",
-    docs: "https://dev.frontapp.com/docs/application-webhooks",
-    identity: { why: "no id of its own; the body has the event and its time" },
-    deadlineSeconds: 10,
-    disables: "three failed retries",
-  },
-  scheme: {
-    signature: { header: "X-Front-Signature", encoding: "base64" },
-    signed: "{header.X-Front-Request-Timestamp}:{body}",
-  },
-  contract: {
-    id: "sha256",
-    renewsTimestamp: true,
-    type: "body.type",
-    handshakes: [
-      { ...CHALLENGE, isSigned: false },
-      { ...CHALLENGE, isSigned: true },
-    ],
-  },
+export const front = hmacPreset("front", {
+  docs: "https://dev.frontapp.com/docs/application-webhooks",
+  identity: { why: "no id of its own; the body has the event and its time" },
+  deadlineSeconds: 10,
+  disables: "three failed retries",
+  signature: { header: "X-Front-Signature", encoding: "base64" },
+  signed: "{header.X-Front-Request-Timestamp}:{body}",
+  id: "sha256",
+  renewsTimestamp: true,
+  type: "body.type",
+  handshakes: [
+    { ...CHALLENGE, isSigned: false },
+    { ...CHALLENGE, isSigned: true },
+  ],
 });

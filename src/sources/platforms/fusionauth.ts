@@ -22,19 +22,14 @@ const ALGORITHMS = ["RS256", "ES256", "EdDSA"];
  * these four are refused. Source: FusionAuth, "Signing webhooks".
  * @throws OptionError that names the option that is wrong
  */
-export const fusionauth = optionsPreset<FusionAuthOptions>({
-  preset: "fusionauth",
-  facts: {
-    title: "FusionAuth",
-    docs: "https://fusionauth.io/docs/extend/events-and-webhooks/signing",
-  },
+export const fusionauth = optionsPreset<FusionAuthOptions>("fusionauth", {
+  title: "FusionAuth",
+  docs: "https://fusionauth.io/docs/extend/events-and-webhooks/signing",
   signs: "JWT (HS256, RS256, ES256 or EdDSA) with the SHA-256 of the body",
-  contract: {
-    id: "body.event.id",
-    type: "body.event.type",
-    eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
-    data: "body.event",
-  },
+  id: "body.event.id",
+  type: "body.event.type",
+  eventTime: { at: "body.event.createInstant", unit: "milliseconds" },
+  data: "body.event",
   options: { secret: "optional", publicKey: "optional", algorithm: "optional" },
   make(options) {
     const { publicKey, algorithm = "RS256" } = options;

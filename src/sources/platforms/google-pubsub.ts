@@ -1,4 +1,3 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import { wrongOption } from "../option-error.ts";
 import { createAddressedScheme } from "../presets/jwt-preset.ts";
@@ -23,14 +22,7 @@ const KEYS_URL = "https://www.googleapis.com/oauth2/v3/certs";
 const ISSUERS = ["https://accounts.google.com", "accounts.google.com"];
 const EMAIL = /^[^\s@]{1,128}@[^\s@]{1,128}$/;
 
-const CONTRACT: ContractData = {
-  decode: [{ at: "body.message.data", as: "base64-json" }],
-  id: "body.message.messageId",
-  type: ["body.message.attributes.eventType", "body.subscription"],
-  eventTime: { at: "body.message.publishTime", unit: "iso", isSigned: false },
-  data: "body.message",
-  isIdSigned: false,
-};
+const TYPE = ["body.message.attributes.eventType", "body.subscription"];
 
 /**
  * Google Cloud Pub/Sub, push subscriptions with authentication: `Authorization: Bearer`, an OpenID Connect token, RS256
@@ -41,26 +33,28 @@ const CONTRACT: ContractData = {
  * docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions and /push (ack deadline: 10 s by default).
  * @throws OptionError that names the option that is wrong
  */
-export const googlePubSub = optionsPreset<GooglePubSubOptions>({
-  preset: "google-pubsub",
-  facts: {
-    title: "Google Cloud Pub/Sub",
-    docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
-    proof: "verifies",
-    identity: {
-      why: "`messageId` is unique within its topic",
-      source: "https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage",
-    },
-    deadlineSeconds: 10,
-    // 10 MB of data ("Quotas and limits"), in base64.
-    maxBodyBytes: 14_000_000,
-    unsigned: "the body",
+export const googlePubSub = optionsPreset<GooglePubSubOptions>("google-pubsub", {
+  title: "Google Cloud Pub/Sub",
+  docs: "https://docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
+  proof: "verifies",
+  identity: {
+    why: "`messageId` is unique within its topic",
+    source: "https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage",
   },
+  deadlineSeconds: 10,
+  // 10 MB of data ("Quotas and limits"), in base64.
+  maxBodyBytes: 14_000_000,
+  unsigned: "the body",
   signs: "JWT (RS256, Google's keys) for the address",
-  contract: CONTRACT,
+  decode: [{ at: "body.message.data", as: "base64-json" }],
+  id: "body.message.messageId",
+  type: TYPE,
+  eventTime: { at: "body.message.publishTime", unit: "iso", isSigned: false },
+  data: "body.message",
+  isIdSigned: false,
   options: { serviceAccount: "required", audience: "optional", type: "optional", keysUrl: "optional" },
   make(options) {
-    const { audience, type = CONTRACT.type } = options;
+    const { audience, type = TYPE } = options;
     const accounts = requiredTexts(options.serviceAccount, "serviceAccount");
     const wrong = accounts.find((account) => !EMAIL.test(account));
     const expected = "an email such as push@project.iam.gserviceaccount.com";
@@ -86,7 +80,7 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>({
           environment,
           audience,
         ),
-      contract: { ...CONTRACT, type },
+      contract: { type },
       signsPath: audience === undefined,
     };
   },

@@ -8,29 +8,22 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * not checked: nothing says whether a retry has a new timestamp. `eventId` is "not guaranteed to be unique", so
  * subscription, time and objects make it one; `attemptNumber` differs in each retry.
  */
-export const hubspot = hmacPreset({
-  preset: "hubspot",
-  facts: {
-    title: "HubSpot",
-    docs: "https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation",
-    proof: "signs",
-    deadlineSeconds: 5,
-    retryHours: 24,
-  },
-  scheme: {
-    signature: { header: "X-HubSpot-Signature-v3", encoding: "base64" },
-    signed: "{method}{decodedUrl}{body}{timestamp}",
-    timestamp: { header: "X-HubSpot-Request-Timestamp", unit: "milliseconds", toleranceSeconds: null },
-  },
-  contract: {
-    batch: { at: "body" },
-    id: [
-      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.objectId}",
-      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.fromObjectId}.{item.toObjectId}",
-      "{item.eventId}.{item.subscriptionId}.{item.occurredAt}",
-    ],
-    type: "item.subscriptionType",
-    eventTime: { at: "item.occurredAt", unit: "milliseconds" },
-    hasSignedTime: true,
-  },
+export const hubspot = hmacPreset("hubspot", {
+  title: "HubSpot",
+  docs: "https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation",
+  proof: "signs",
+  deadlineSeconds: 5,
+  retryHours: 24,
+  signature: { header: "X-HubSpot-Signature-v3", encoding: "base64" },
+  signed: "{method}{decodedUrl}{body}{timestamp}",
+  timestamp: { header: "X-HubSpot-Request-Timestamp", unit: "milliseconds", toleranceSeconds: null },
+  batch: { at: "body" },
+  id: [
+    "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.objectId}",
+    "{item.eventId}.{item.subscriptionId}.{item.occurredAt}.{item.fromObjectId}.{item.toObjectId}",
+    "{item.eventId}.{item.subscriptionId}.{item.occurredAt}",
+  ],
+  type: "item.subscriptionType",
+  eventTime: { at: "item.occurredAt", unit: "milliseconds" },
+  hasSignedTime: true,
 });

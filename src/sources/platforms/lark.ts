@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, type JsonValue, ownValue } from "../../domain/index.ts";
-import type { ContractData } from "../contract/event-contract.ts";
 import type { Handshake } from "../contract/handshakes.ts";
 import type { Decoded } from "../formats/body-formats.ts";
 import { decryptCbc, decryptJson, encryptCbc, encryptedBytes, undecryptable } from "../formats/decryption.ts";
@@ -10,7 +9,7 @@ import { createBodyTokenScheme } from "../schemes/body-token.ts";
 import { createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { signHmacRequest } from "../schemes/sign-hmac.ts";
-import type { PlatformFacts, SourceSettings } from "../source-definition.ts";
+import type { SourceSettings } from "../source-definition.ts";
 
 export interface LarkOptions extends SourceSettings {
   /** The Encrypt Key of "Events & Callbacks"; without one, Lark signs nothing. */
@@ -18,15 +17,6 @@ export interface LarkOptions extends SourceSettings {
   /** The Verification Token beside it: needed where there is no Encrypt Key, and checked in challenges where there is. */
   readonly verificationToken?: SecretOption;
 }
-
-const FACTS: PlatformFacts = {
-  title: "Lark / Feishu",
-  docs: "https://open.feishu.cn/document/ukTMukTMukTM/uYDNxYjL2QTM24iN0EjN/event-subscription-configure-/encrypt-key-encryption-configuration-case",
-  proof: "verifies",
-  deadlineSeconds: 3,
-  // Up to four times: after seconds, 5 minutes, 1 hour and 6 hours.
-  retryHours: 8,
-};
 
 /** The timestamp is signed as a text: its form is not documented, nor whether a retry renews it. */
 const SCHEME: HmacData = {
@@ -43,11 +33,19 @@ const SCHEME: HmacData = {
  * hashes the parsed body again. The page hashes the raw one, as is done here.
  * @throws OptionError that names the option that is wrong
  */
-export const lark = optionsPreset<LarkOptions>({
-  preset: "lark",
-  facts: FACTS,
+export const lark = optionsPreset<LarkOptions>("lark", {
+  title: "Lark / Feishu",
+  docs: "https://open.feishu.cn/document/ukTMukTMukTM/uYDNxYjL2QTM24iN0EjN/event-subscription-configure-/encrypt-key-encryption-configuration-case",
+  proof: "verifies",
+  deadlineSeconds: 3,
+  // Up to four times: after seconds, 5 minutes, 1 hour and 6 hours.
+  retryHours: 8,
   signs: SCHEME,
-  contract: contractOf({}, [challenge({ isSigned: false }), challenge({ isSigned: true })]),
+  // Version 2 of events has a `header`, version 1 has none.
+  id: ["body.header.event_id", "body.uuid"],
+  type: ["body.header.event_type", "body.event.type"],
+  eventTime: { at: "body.header.create_time", unit: "milliseconds" },
+  handshakes: [challenge({ isSigned: false }), challenge({ isSigned: true })],
   options: { secret: "optional", verificationToken: "optional" },
   make(options) {
     const tokens =
@@ -59,44 +57,30 @@ export const lark = optionsPreset<LarkOptions>({
         secrets: tokens,
         credential: { fields: ["token"] },
         scheme: () => createBodyTokenScheme({ tokens, read: tokensOf, name: "the Verification Token" }),
-        contract: contractOf({}, [challenge({ isSigned: true })]),
+        contract: { handshakes: [challenge({ isSigned: true })] },
       };
     }
     const secrets = requiredTexts(options.secret);
     const keys = secrets.map((secret) => createHash("sha256").update(secret, "utf8").digest());
     const [currentKey = Buffer.of()] = keys;
-    const encryption: Encryption = {
-      decrypt: (body) => decrypt(body, keys),
-      encrypt: (plain) => encrypt(plain, currentKey),
-    };
     const verifyToken = tokens === undefined ? {} : { verifyToken: { at: "body.token", values: tokens } };
-    const handshakes = [
-      challenge({ isSigned: false, without: "X-Lark-Signature", ...verifyToken }),
-      challenge({ isSigned: true, ...verifyToken }),
-    ];
     const [current = ""] = secrets;
     return {
       secrets: [...secrets, ...(tokens ?? [])],
       credential: { headers: [SCHEME.signature.header].flat() },
       scheme: ({ clock }) => createHmacScheme(SCHEME, { secrets, clock }),
-      contract: contractOf(encryption, handshakes),
+      contract: {
+        decrypt: (body) => decrypt(body, keys),
+        encrypt: (plain) => encrypt(plain, currentKey),
+        handshakes: [
+          challenge({ isSigned: false, without: "X-Lark-Signature", ...verifyToken }),
+          challenge({ isSigned: true, ...verifyToken }),
+        ],
+      },
       sign: (request) => signHmacRequest(SCHEME, { ...request, secret: current }),
     };
   },
 });
-
-type Encryption = Pick<ContractData, "decrypt" | "encrypt">;
-
-/** Version 2 of events has a `header`, version 1 has none. */
-function contractOf(encryption: Encryption, handshakes: Handshake[]): ContractData {
-  return {
-    ...encryption,
-    id: ["body.header.event_id", "body.uuid"],
-    type: ["body.header.event_type", "body.event.type"],
-    eventTime: { at: "body.header.create_time", unit: "milliseconds" },
-    handshakes,
-  };
-}
 
 function challenge(over: Pick<Handshake, "isSigned" | "without" | "verifyToken">): Handshake {
   return {

@@ -6,13 +6,10 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * counts.
  * Source: Lemon Squeezy, "Signing and validating webhook requests" and "Webhook requests".
  */
-export const lemonSqueezy = hmacPreset({
-  preset: "lemon-squeezy",
-  facts: {
-    title: "Lemon Squeezy",
-    docs: "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
-    identity: { why: "no id; the body has the object and its `updated_at`" },
-  },
-  scheme: { signature: { header: "X-Signature", encoding: "hex" }, signed: "{body}" },
-  contract: { id: "sha256", type: "body.meta.event_name" },
+export const lemonSqueezy = hmacPreset("lemon-squeezy", {
+  docs: "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
+  identity: { why: "no id; the body has the object and its `updated_at`" },
+  signature: { header: "X-Signature", encoding: "hex" },
+  id: "sha256",
+  type: "body.meta.event_name",
 });

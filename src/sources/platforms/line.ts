@@ -6,20 +6,15 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * Source: @line/bot-sdk `validate-signature.ts` and `webhook/model/event.ts`; LINE, "Verify webhook signature" and
  * "Receiving messages" (suspension).
  */
-export const line = hmacPreset({
-  preset: "line",
-  facts: {
-    title: "LINE",
-    docs: "https://developers.line.biz/en/docs/messaging-api/verify-webhook-signature/",
-    proof: "verifies",
-    disables: "failures over a long time, which may suspend an endpoint",
-  },
-  scheme: { signature: { header: "x-line-signature", encoding: "base64" }, signed: "{body}" },
-  contract: {
-    id: "item.webhookEventId",
-    type: "item.type",
-    eventTime: { at: "item.timestamp", unit: "milliseconds" },
-    hasSignedTime: true,
-    batch: { at: "body.events" },
-  },
+export const line = hmacPreset("line", {
+  title: "LINE",
+  docs: "https://developers.line.biz/en/docs/messaging-api/verify-webhook-signature/",
+  proof: "verifies",
+  disables: "failures over a long time, which may suspend an endpoint",
+  signature: { header: "x-line-signature", encoding: "base64" },
+  id: "item.webhookEventId",
+  type: "item.type",
+  eventTime: { at: "item.timestamp", unit: "milliseconds" },
+  hasSignedTime: true,
+  batch: { at: "body.events" },
 });

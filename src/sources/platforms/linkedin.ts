@@ -9,33 +9,29 @@ import type { FixedSecretOptions } from "../presets/secrets.ts";
  * repeat one of them: do that in the handler. Source: LinkedIn, "Webhooks" (webhook-validation), "Organization Social
  * Action Notifications", "Lead Sync".
  */
-export const linkedin = hmacPreset<FixedSecretOptions>({
-  preset: "linkedin",
-  facts: {
-    title: "LinkedIn",
-    docs: "https://learn.microsoft.com/linkedin/shared/api-guide/webhook-validation",
-    deadlineSeconds: 3,
-    retryHours: 8,
-    disables: "three failed checks of the address in a row",
-  },
-  scheme: { signature: { header: "X-LI-Signature", encoding: "hex" }, signed: "hmacsha256={body}" },
-  contract: {
-    id: ["{body.leadGenFormResponse}.{body.leadAction}.{body.occurredAt}", "sha256"],
-    type: "body.type",
-    eventTime: { at: "body.occurredAt", unit: "milliseconds" },
-    handshakes: [
-      {
-        isSigned: false,
-        method: "GET",
-        when: { "query.challengeCode": true },
-        reply: {
-          kind: "json",
-          fields: {
-            challengeCode: "query.challengeCode",
-            challengeResponse: { hmac: "query.challengeCode", encoding: "hex" },
-          },
+export const linkedin = hmacPreset<FixedSecretOptions>("linkedin", {
+  title: "LinkedIn",
+  docs: "https://learn.microsoft.com/linkedin/shared/api-guide/webhook-validation",
+  deadlineSeconds: 3,
+  retryHours: 8,
+  disables: "three failed checks of the address in a row",
+  signature: { header: "X-LI-Signature", encoding: "hex" },
+  signed: "hmacsha256={body}",
+  id: ["{body.leadGenFormResponse}.{body.leadAction}.{body.occurredAt}", "sha256"],
+  type: "body.type",
+  eventTime: { at: "body.occurredAt", unit: "milliseconds" },
+  handshakes: [
+    {
+      isSigned: false,
+      method: "GET",
+      when: { "query.challengeCode": true },
+      reply: {
+        kind: "json",
+        fields: {
+          challengeCode: "query.challengeCode",
+          challengeResponse: { hmac: "query.challengeCode", encoding: "hex" },
         },
       },
-    ],
-  },
+    },
+  ],
 });

@@ -3,13 +3,9 @@ import { SVIX_FACTS, standardPreset } from "../presets/standard.ts";
 /**
  * Lithic: Standard Webhooks, delivered by Svix. Source: lithic-node `src/resources/webhooks.ts`.
  */
-export const lithic = standardPreset({
-  preset: "lithic",
-  facts: {
-    title: "Lithic",
-    docs: "https://docs.lithic.com/docs/events-api",
-    proof: "verifies",
-    ...SVIX_FACTS,
-  },
-  contract: { type: "body.event_type" },
+export const lithic = standardPreset("lithic", {
+  docs: "https://docs.lithic.com/docs/events-api",
+  proof: "verifies",
+  ...SVIX_FACTS,
+  type: "body.event_type",
 });

@@ -17,21 +17,16 @@ export interface LivekitOptions extends FixedSecretOptions {
  * docs.livekit.io/server/webhooks.
  * @throws OptionError that names the option that is wrong
  */
-export const livekit = optionsPreset<LivekitOptions>({
-  preset: "livekit",
-  facts: {
-    title: "LiveKit",
-    docs: "https://docs.livekit.io/server/webhooks/",
-    proof: "signs",
-    renewsTimestamp: false,
-  },
+export const livekit = optionsPreset<LivekitOptions>("livekit", {
+  title: "LiveKit",
+  docs: "https://docs.livekit.io/server/webhooks/",
+  proof: "signs",
+  renewsTimestamp: false,
   signs: "JWT (HS256) with the SHA-256 of the body",
-  contract: {
-    id: "body.id",
-    type: "body.event",
-    eventTime: { at: "body.createdAt", unit: "seconds" },
-    hasSignedTime: true,
-  },
+  id: "body.id",
+  type: "body.event",
+  eventTime: { at: "body.createdAt", unit: "seconds" },
+  hasSignedTime: true,
   options: { secret: "required", apiKey: "required" },
   make(options) {
     const secrets = requiredTexts(options.secret);

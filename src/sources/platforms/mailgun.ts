@@ -32,24 +32,18 @@ const SCHEME: BodyHmac = {
  * (25 MB).
  * @throws OptionError that names the option that is wrong
  */
-export const mailgun = secretPreset({
-  preset: "mailgun",
-  facts: {
-    title: "Mailgun",
-    docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
-    proof: "verifies",
-    retryHours: 8,
-    maxBodyBytes: 25_000_000,
-  },
+export const mailgun = secretPreset("mailgun", {
+  docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+  proof: "verifies",
+  retryHours: 8,
+  maxBodyBytes: 25_000_000,
   signs: "HMAC-SHA256 over `timestamp` and `token`, in the body",
-  contract: {
-    body: SCHEME.body,
-    id: ["body.signature.token", "body.token"],
-    type: ["body.event-data.event", "body.event", "=inbound"],
-    eventTime: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
-    data: ["body.event-data", "body"],
-    responses: { statuses: { 400: 406 } },
-  },
+  body: SCHEME.body,
+  id: ["body.signature.token", "body.token"],
+  type: ["body.event-data.event", "body.event", "=inbound"],
+  eventTime: { at: "body.event-data.timestamp", unit: "seconds", isSigned: false },
+  data: ["body.event-data", "body"],
+  responses: { statuses: { 400: 406 } },
   credential: { fields: ["signature"] },
   signBody(body, secret, now) {
     const token = isJsonObject(body.signature) ? body.signature.token : undefined;

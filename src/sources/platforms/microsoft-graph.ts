@@ -16,23 +16,17 @@ export function statesOf(body: JsonObject): (JsonValue | undefined)[] {
  * encrypted: this preset reads neither `encryptedContent` nor `validationTokens`.
  * Source: https://learn.microsoft.com/graph/change-notifications-delivery-webhooks.
  */
-export const microsoftGraph = bodyTokenPreset({
-  preset: "microsoft-graph",
-  facts: {
-    title: "Microsoft Graph",
-    docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
-    identity: { why: "an item without an `id` is a hint, and an event at each delivery" },
-    deadlineSeconds: 10,
-    retryHours: 4,
-    disables: "notifications are dropped while over 15 % of the responses in 10 minutes take over 10 s",
-  },
+export const microsoftGraph = bodyTokenPreset("microsoft-graph", {
+  docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
+  identity: { why: "an item without an `id` is a hint, and an event at each delivery" },
+  deadlineSeconds: 10,
+  retryHours: 4,
+  disables: "notifications are dropped while over 15 % of the responses in 10 minutes take over 10 s",
   name: "clientState",
   read: statesOf,
-  contract: {
-    id: ["{item.subscriptionId}:{item.id}", "delivery"],
-    type: ["item.lifecycleEvent", "item.changeType"],
-    batch: { at: "body.value" },
-    handshakes: [echoOf("query.validationToken")],
-    responses: { received: { status: 202 } },
-  },
+  id: ["{item.subscriptionId}:{item.id}", "delivery"],
+  type: ["item.lifecycleEvent", "item.changeType"],
+  batch: { at: "body.value" },
+  handshakes: [echoOf("query.validationToken")],
+  responses: { received: { status: 202 } },
 });

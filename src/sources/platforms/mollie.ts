@@ -6,28 +6,19 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * signed and therefore refused. Source: mollie-api-typescript `signature_validator.ts`, which is the proof, and
  * mollie-api-php `Webhooks/SignatureValidator.php`; Mollie, "Webhooks".
  */
-export const mollie = hmacPreset({
-  preset: "mollie",
-  facts: {
-    title: "Mollie",
-    docs: "https://docs.mollie.com/reference/webhooks-new",
-    proof: "signs",
-    deadlineSeconds: 15,
+export const mollie = hmacPreset("mollie", {
+  docs: "https://docs.mollie.com/reference/webhooks-new",
+  proof: "signs",
+  deadlineSeconds: 15,
+  signature: {
+    header: "X-Mollie-Signature",
+    encoding: "hex",
+    prefix: "sha256=",
+    isPrefixOptional: true,
+    mayRepeat: true,
   },
-  scheme: {
-    signature: {
-      header: "X-Mollie-Signature",
-      encoding: "hex",
-      prefix: "sha256=",
-      isPrefixOptional: true,
-      mayRepeat: true,
-    },
-    signed: "{body}",
-  },
-  contract: {
-    id: "body.id",
-    type: "body.type",
-    eventTime: { at: "body.createdAt", unit: "iso" },
-    hasSignedTime: true,
-  },
+  id: "body.id",
+  type: "body.type",
+  eventTime: { at: "body.createdAt", unit: "iso" },
+  hasSignedTime: true,
 });

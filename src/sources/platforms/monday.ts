@@ -18,30 +18,25 @@ export interface MondayOptions extends PresetOptions {
  * each minute for 30 minutes).
  * @throws OptionError that names the option that is wrong
  */
-export const monday = optionsPreset<MondayOptions>({
-  preset: "monday",
-  facts: {
-    title: "monday.com",
-    docs: "https://developer.monday.com/apps/docs/integration-authorization",
-    identity: { why: "`triggerUuid` names the trigger" },
-    retryHours: 0.5,
-    unsigned: "the body",
-  },
+export const monday = optionsPreset<MondayOptions>("monday", {
+  title: "monday.com",
+  docs: "https://developer.monday.com/apps/docs/integration-authorization",
+  identity: { why: "`triggerUuid` names the trigger" },
+  retryHours: 0.5,
+  unsigned: "the body",
   signs: "JWT (HS256) for the address",
-  contract: {
-    id: "body.event.triggerUuid",
-    type: "body.event.type",
-    eventTime: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
-    data: "body.event",
-    isIdSigned: false,
-    handshakes: [
-      {
-        isSigned: false,
-        when: { "body.challenge": true },
-        reply: { kind: "json", fields: { challenge: "body.challenge" } },
-      },
-    ],
-  },
+  id: "body.event.triggerUuid",
+  type: "body.event.type",
+  eventTime: { at: "body.event.triggerTime", unit: "iso", isSigned: false },
+  data: "body.event",
+  isIdSigned: false,
+  handshakes: [
+    {
+      isSigned: false,
+      when: { "body.challenge": true },
+      reply: { kind: "json", fields: { challenge: "body.challenge" } },
+    },
+  ],
   options: { secret: "required", audience: "optional" },
   make(options) {
     const { audience } = options;

@@ -8,27 +8,21 @@ const EMPTY = { status: 200 };
  * several events of the System Log, each with its `uuid`. The address is checked once by GET, with a header to send back.
  * Source: https://developer.okta.com/docs/concepts/event-hooks/.
  */
-export const okta = tokenPreset({
-  preset: "okta",
-  facts: {
-    title: "Okta",
-    docs: "https://developer.okta.com/docs/concepts/event-hooks/",
-    deadlineSeconds: 3,
-  },
+export const okta = tokenPreset("okta", {
+  docs: "https://developer.okta.com/docs/concepts/event-hooks/",
+  deadlineSeconds: 3,
   header: "Authorization",
-  contract: {
-    id: "item.uuid",
-    type: "item.eventType",
-    eventTime: { at: "item.published", unit: "iso" },
-    batch: { at: "body.data.events" },
-    handshakes: [
-      {
-        isSigned: false,
-        method: "GET",
-        when: { "header.X-Okta-Verification-Challenge": true },
-        reply: { kind: "json", fields: { verification: "header.X-Okta-Verification-Challenge" } },
-      },
-    ],
-    responses: { received: EMPTY },
-  },
+  id: "item.uuid",
+  type: "item.eventType",
+  eventTime: { at: "item.published", unit: "iso" },
+  batch: { at: "body.data.events" },
+  handshakes: [
+    {
+      isSigned: false,
+      method: "GET",
+      when: { "header.X-Okta-Verification-Challenge": true },
+      reply: { kind: "json", fields: { verification: "header.X-Okta-Verification-Challenge" } },
+    },
+  ],
+  responses: { received: EMPTY },
 });

@@ -5,13 +5,12 @@ import { WHSEC, whsecKey } from "../schemes/secret-keys.ts";
  * OpenAI: Standard Webhooks. Unlike its libraries, the SDK takes a secret without `whsec_` as UTF-8, and so does this
  * preset. Source: openai-node `src/resources/webhooks/webhooks.ts`, `src/lib/webhook-signature.ts`.
  */
-export const openai = standardPreset({
-  preset: "openai",
-  facts: {
-    title: "OpenAI",
-    docs: "https://platform.openai.com/docs/guides/webhooks",
-    proof: "verifies",
-  },
+export const openai = standardPreset("openai", {
+  title: "OpenAI",
+  docs: "https://platform.openai.com/docs/guides/webhooks",
+  proof: "verifies",
   key: (secret) => (WHSEC.test(secret) ? whsecKey(secret) : Buffer.from(secret, "utf8")),
-  contract: { type: "body.type", eventTime: { at: "body.created_at", unit: "seconds" }, hasSignedTime: true },
+  type: "body.type",
+  eventTime: { at: "body.created_at", unit: "seconds" },
+  hasSignedTime: true,
 });

@@ -29,25 +29,16 @@ function idOf(from: Readable): string | undefined {
  * minutes four times, then each hour for 72 hours, where the response is not 200.
  * Source: Paystack, "Webhooks" (Verifying event origin; Go live checklist).
  */
-export const paystack = hmacPreset({
-  preset: "paystack",
-  facts: {
-    title: "Paystack",
-    docs: "https://paystack.com/docs/payments/webhooks/",
-    identity: {
-      why: "reminders, failures and ends of subscriptions without a time are an event at each delivery",
-    },
-    deadlineSeconds: 30,
-    retryHours: 72,
+export const paystack = hmacPreset("paystack", {
+  docs: "https://paystack.com/docs/payments/webhooks/",
+  identity: {
+    why: "reminders, failures and ends of subscriptions without a time are an event at each delivery",
   },
-  scheme: {
-    algorithm: "sha512",
-    signature: { header: "x-paystack-signature", encoding: "hex" },
-    signed: "{body}",
-  },
-  contract: {
-    id: [idOf, "sha256"],
-    isIdSigned: true,
-    type: "body.event",
-  },
+  deadlineSeconds: 30,
+  retryHours: 72,
+  algorithm: "sha512",
+  signature: { header: "x-paystack-signature", encoding: "hex" },
+  id: [idOf, "sha256"],
+  isIdSigned: true,
+  type: "body.event",
 });

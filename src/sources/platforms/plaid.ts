@@ -32,25 +32,19 @@ const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
  * rejected. Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks.
  * @throws OptionError that names the option that is wrong
  */
-export const plaid = optionsPreset<PlaidOptions>({
-  preset: "plaid",
-  facts: {
-    title: "Plaid",
-    docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
-    proof: "verifies",
-    identity: {
-      why: "no id and no time: the same hint is sent at each update",
-      source: "https://plaid.com/docs/api/products/transactions/#sync_updates_available",
-    },
-    deadlineSeconds: 10,
-    retryHours: 24,
+export const plaid = optionsPreset<PlaidOptions>("plaid", {
+  docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
+  proof: "verifies",
+  identity: {
+    key: "delivery",
+    why: "no id and no time: the same hint is sent at each update",
+    source: "https://plaid.com/docs/api/products/transactions/#sync_updates_available",
   },
+  deadlineSeconds: 10,
+  retryHours: 24,
   signs: "JWT (ES256, keys of Plaid's API) with the SHA-256 of the body",
-  contract: {
-    id: "sha256",
-    identity: "delivery",
-    type: "{body.webhook_type}.{body.webhook_code}",
-  },
+  id: "sha256",
+  type: "{body.webhook_type}.{body.webhook_code}",
   options: {
     secret: "required",
     clientId: "required",

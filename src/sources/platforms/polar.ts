@@ -6,17 +6,15 @@ import { whsecKey } from "../schemes/secret-keys.ts";
  * Webhooks makes of it. The SDK takes both. Source: @polar-sh/sdk `src/webhooks.ts`;
  * https://polar.sh/docs/integrate/webhooks/delivery.
  */
-export const polar = standardPreset({
-  preset: "polar",
-  facts: {
-    title: "Polar",
-    docs: "https://polar.sh/docs/integrate/webhooks/delivery",
-    proof: "verifies",
-    deadlineSeconds: 10,
-    disables: "10 deliveries in a row fail",
-  },
+export const polar = standardPreset("polar", {
+  docs: "https://polar.sh/docs/integrate/webhooks/delivery",
+  proof: "verifies",
+  deadlineSeconds: 10,
+  disables: "10 deliveries in a row fail",
   key: polarKeys,
-  contract: { type: "body.type", eventTime: { at: "body.timestamp", unit: "iso" }, hasSignedTime: true },
+  type: "body.type",
+  eventTime: { at: "body.timestamp", unit: "iso" },
+  hasSignedTime: true,
 });
 
 function polarKeys(secret: string): Uint8Array[] {

@@ -7,17 +7,11 @@ import { basicPreset } from "../presets/token-preset.ts";
  * Source: Postmark, "Webhooks overview", "Understanding inbound webhook retries" and "What are the Attachment and Email
  * Size Limits?".
  */
-export const postmark = basicPreset({
-  preset: "postmark",
-  facts: {
-    title: "Postmark",
-    docs: "https://postmarkapp.com/developer/webhooks/webhooks-overview",
-    retryHours: 10.5,
-    // 35 MB of attachments, in base64.
-    maxBodyBytes: 50_000_000,
-  },
-  contract: {
-    id: ["{body.RecordType}.{body.ID}", "sha256"],
-    type: ["body.RecordType", "=Inbound"],
-  },
+export const postmark = basicPreset("postmark", {
+  docs: "https://postmarkapp.com/developer/webhooks/webhooks-overview",
+  retryHours: 10.5,
+  // 35 MB of attachments, in base64.
+  maxBodyBytes: 50_000_000,
+  id: ["{body.RecordType}.{body.ID}", "sha256"],
+  type: ["body.RecordType", "=Inbound"],
 });

@@ -9,26 +9,18 @@ import { timedFields } from "../presets/standard.ts";
  * `charge/created` and `charge/upcoming` are two events. The type is the resource's name (`charge`).
  * Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
  */
-export const recharge = hmacPreset({
-  preset: "recharge",
-  facts: {
-    title: "Recharge",
-    docs: "https://developer.rechargepayments.com/2021-11/webhooks_endpoints/webhooks_available",
-    identity: { why: "no id; the body has the object and its `updated_at`, for several topics" },
-    deadlineSeconds: 5,
-    retryHours: 48,
-    disables: "20 failed tries within 48 hours delete the webhook",
-  },
-  scheme: {
-    signature: timedFields("X-Recharge-Webhook-Signature"),
-    signed: "{timestamp}.{body}",
-    timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
-  },
+export const recharge = hmacPreset("recharge", {
+  docs: "https://developer.rechargepayments.com/2021-11/webhooks_endpoints/webhooks_available",
+  identity: { why: "no id; the body has the object and its `updated_at`, for several topics" },
+  deadlineSeconds: 5,
+  retryHours: 48,
+  disables: "20 failed tries within 48 hours delete the webhook",
+  signature: timedFields("X-Recharge-Webhook-Signature"),
+  signed: "{timestamp}.{body}",
+  timestamp: { unit: "seconds", toleranceSeconds: 172_800 },
   // `charge`: the property that holds the resource.
-  contract: {
-    id: "sha256",
-    bytesScope: "header.X-Recharge-Topic",
-    type: propertyName(() => true),
-    renewsTimestamp: true,
-  },
+  id: "sha256",
+  bytesScope: "header.X-Recharge-Topic",
+  type: propertyName(() => true),
+  renewsTimestamp: true,
 });

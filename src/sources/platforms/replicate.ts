@@ -5,12 +5,8 @@ import { standardPreset } from "../presets/standard.ts";
  * `succeeded`, `failed` or `canceled`. Several callbacks of one prediction have different `webhook-id`s. Source:
  * replicate-javascript `lib/util.js`; https://replicate.com/docs/topics/webhooks/receive-webhook.
  */
-export const replicate = standardPreset({
-  preset: "replicate",
-  facts: {
-    title: "Replicate",
-    docs: "https://replicate.com/docs/topics/webhooks/verify-webhook",
-    proof: "verifies",
-  },
-  contract: { type: "body.status" },
+export const replicate = standardPreset("replicate", {
+  docs: "https://replicate.com/docs/topics/webhooks/verify-webhook",
+  proof: "verifies",
+  type: "body.status",
 });

@@ -3,14 +3,12 @@ import { SVIX_FACTS, standardPreset } from "../presets/standard.ts";
 /**
  * Resend: delivered by Svix, with `svix-…` headers. Source: resend-node `src/webhooks/webhooks.ts`.
  */
-export const resend = standardPreset({
-  preset: "resend",
-  facts: {
-    title: "Resend",
-    docs: "https://resend.com/docs/dashboard/webhooks/verify-webhooks-requests",
-    proof: "verifies",
-    ...SVIX_FACTS,
-  },
-  headers: "svix",
-  contract: { type: "body.type", eventTime: { at: "body.created_at", unit: "iso" }, hasSignedTime: true },
+export const resend = standardPreset("resend", {
+  docs: "https://resend.com/docs/dashboard/webhooks/verify-webhooks-requests",
+  proof: "verifies",
+  ...SVIX_FACTS,
+  prefix: "svix",
+  type: "body.type",
+  eventTime: { at: "body.created_at", unit: "iso" },
+  hasSignedTime: true,
 });

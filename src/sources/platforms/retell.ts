@@ -12,24 +12,17 @@ const ONCE = ["call_started", "call_ended"];
  * Source: retell-sdk `src/lib/webhook_auth.ts`; Retell, "Secure the webhook" and "Webhook overview" (up to three
  * tries).
  */
-export const retell = hmacPreset({
-  preset: "retell",
-  facts: {
-    title: "Retell AI",
-    docs: "https://docs.retellai.com/features/secure-webhook",
-    proof: "signs",
-    deadlineSeconds: 10,
-    // A transcript has each word with its times; no limit is documented.
-    maxBodyBytes: 10_000_000,
-  },
-  scheme: {
-    signature: timedFields("X-Retell-Signature", "d", "v"),
-    signed: "{body}{timestamp}",
-    timestamp: { unit: "milliseconds", toleranceSeconds: 300 },
-  },
-  contract: {
-    id: [onceOf("body.call.call_id", ONCE), "sha256"],
-    isIdSigned: true,
-    type: "body.event",
-  },
+export const retell = hmacPreset("retell", {
+  title: "Retell AI",
+  docs: "https://docs.retellai.com/features/secure-webhook",
+  proof: "signs",
+  deadlineSeconds: 10,
+  // A transcript has each word with its times; no limit is documented.
+  maxBodyBytes: 10_000_000,
+  signature: timedFields("X-Retell-Signature", "d", "v"),
+  signed: "{body}{timestamp}",
+  timestamp: { unit: "milliseconds", toleranceSeconds: 300 },
+  id: [onceOf("body.call.call_id", ONCE), "sha256"],
+  isIdSigned: true,
+  type: "body.event",
 });

@@ -13,27 +13,19 @@ const ONCE = ["ORDER_AUTHORISED", "ORDER_COMPLETED", "ORDER_CANCELLED"];
  * advises to refuse times that are five minutes off; no age is checked.
  * Source: Revolut, "Verify the payload signature" and "Use webhooks" (Merchant API); "Order and payment lifecycle".
  */
-export const revolut = hmacPreset({
-  preset: "revolut",
-  facts: {
-    title: "Revolut",
-    docs: "https://developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/using-webhooks",
-    identity: { why: "event and order, where they occur once; else the bytes, with their signed time" },
-    retryHours: 0.5,
+export const revolut = hmacPreset("revolut", {
+  docs: "https://developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/using-webhooks",
+  identity: { why: "event and order, where they occur once; else the bytes, with their signed time" },
+  retryHours: 0.5,
+  signature: {
+    header: "Revolut-Signature",
+    encoding: "hex",
+    fields: { separator: ",", assignment: "=", value: "v1" },
   },
-  scheme: {
-    signature: {
-      header: "Revolut-Signature",
-      encoding: "hex",
-      fields: { separator: ",", assignment: "=", value: "v1" },
-    },
-    signed: "v1.{timestamp}.{body}",
-    timestamp: { header: "Revolut-Request-Timestamp", unit: "milliseconds", toleranceSeconds: null },
-  },
-  contract: {
-    id: [onceOf("body.order_id", ONCE), "sha256"],
-    isIdSigned: true,
-    type: "body.event",
-    eventTime: { at: "body.timestamp", unit: "iso" },
-  },
+  signed: "v1.{timestamp}.{body}",
+  timestamp: { header: "Revolut-Request-Timestamp", unit: "milliseconds", toleranceSeconds: null },
+  id: [onceOf("body.order_id", ONCE), "sha256"],
+  isIdSigned: true,
+  type: "body.event",
+  eventTime: { at: "body.timestamp", unit: "iso" },
 });

@@ -6,24 +6,19 @@ import { tokenPreset } from "../presets/token-preset.ts";
  * `Validation-Token`, and wants that header back. The type is the event filter, such as
  * `/restapi/v1.0/account/~/telephony/sessions`. Source: RingCentral, "Creating webhooks" and "Troubleshooting webhooks".
  */
-export const ringcentral = tokenPreset({
-  preset: "ringcentral",
-  facts: {
-    title: "RingCentral",
-    docs: "https://developers.ringcentral.com/guide/notifications/webhooks/creating-webhooks",
-    disables: "an address that keeps failing is blacklisted",
-  },
+export const ringcentral = tokenPreset("ringcentral", {
+  title: "RingCentral",
+  docs: "https://developers.ringcentral.com/guide/notifications/webhooks/creating-webhooks",
+  disables: "an address that keeps failing is blacklisted",
   header: "Verification-Token",
-  contract: {
-    id: "body.uuid",
-    type: "body.event",
-    eventTime: { at: "body.timestamp", unit: "iso" },
-    handshakes: [
-      {
-        isSigned: false,
-        when: { "header.Validation-Token": true },
-        reply: { kind: "header", name: "Validation-Token" },
-      },
-    ],
-  },
+  id: "body.uuid",
+  type: "body.event",
+  eventTime: { at: "body.timestamp", unit: "iso" },
+  handshakes: [
+    {
+      isSigned: false,
+      when: { "header.Validation-Token": true },
+      reply: { kind: "header", name: "Validation-Token" },
+    },
+  ],
 });

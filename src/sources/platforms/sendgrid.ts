@@ -6,30 +6,23 @@ import { publicKeyPreset } from "../presets/public-key-preset.ts";
  * where it is there. Source: @sendgrid/eventwebhook `src/eventwebhook.js`; twilio.com/docs/sendgrid, "Event Webhook
  * Security Features" and "Troubleshooting". The key is the verification key of the webhook's settings.
  */
-export const sendgrid = publicKeyPreset({
-  preset: "sendgrid",
-  facts: {
-    title: "SendGrid",
-    docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
-    proof: "verifies",
-    retryHours: 24,
-  },
+export const sendgrid = publicKeyPreset("sendgrid", {
+  title: "SendGrid",
+  docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
+  proof: "verifies",
+  retryHours: 24,
   takesPublicKey: true,
-  scheme: {
-    algorithm: "ecdsa-p256-sha256",
-    signature: { header: "X-Twilio-Email-Event-Webhook-Signature", encoding: "base64" },
-    signed: "{timestamp}{body}",
-    timestamp: {
-      header: "X-Twilio-Email-Event-Webhook-Timestamp",
-      unit: "seconds",
-      toleranceSeconds: null,
-    },
+  algorithm: "ecdsa-p256-sha256",
+  signature: { header: "X-Twilio-Email-Event-Webhook-Signature", encoding: "base64" },
+  signed: "{timestamp}{body}",
+  timestamp: {
+    header: "X-Twilio-Email-Event-Webhook-Timestamp",
+    unit: "seconds",
+    toleranceSeconds: null,
   },
-  contract: {
-    batch: { at: "body" },
-    id: ["item.sg_event_id", "sha256"],
-    type: "item.event",
-    eventTime: { at: "item.timestamp", unit: "seconds" },
-    hasSignedTime: true,
-  },
+  batch: { at: "body" },
+  id: ["item.sg_event_id", "sha256"],
+  type: "item.event",
+  eventTime: { at: "item.timestamp", unit: "seconds" },
+  hasSignedTime: true,
 });

@@ -8,22 +8,16 @@ import { statesOf } from "./microsoft-graph.ts";
  * list has changes: it has no id and no time. So two equal ones are two events. It tries again five times, five minutes
  * apart. Source: Microsoft, "Overview of SharePoint webhooks" and "Webhook notifications".
  */
-export const sharepoint = bodyTokenPreset({
-  preset: "sharepoint",
-  facts: {
-    title: "SharePoint",
-    docs: "https://learn.microsoft.com/sharepoint/dev/apis/webhooks/overview-sharepoint-webhooks",
-    identity: { why: "no id and no time: the same hint is sent at each change" },
-    deadlineSeconds: 5,
-    retryHours: 0.42,
-  },
+export const sharepoint = bodyTokenPreset("sharepoint", {
+  title: "SharePoint",
+  docs: "https://learn.microsoft.com/sharepoint/dev/apis/webhooks/overview-sharepoint-webhooks",
+  identity: { key: "delivery", why: "no id and no time: the same hint is sent at each change" },
+  deadlineSeconds: 5,
+  retryHours: 0.42,
   name: "clientState",
   read: statesOf,
-  contract: {
-    id: "sha256",
-    identity: "delivery",
-    type: "=notification",
-    batch: { at: "body.value" },
-    handshakes: [echoOf("query.validationtoken")],
-  },
+  id: "sha256",
+  type: "=notification",
+  batch: { at: "body.value" },
+  handshakes: [echoOf("query.validationtoken")],
 });

@@ -4,11 +4,9 @@ import { standardPreset } from "../presets/standard.ts";
  * ShipBob: Standard Webhooks; the topic stands only in the unsigned `x-webhook-topic`. Source:
  * https://developer.shipbob.com/webhooks.
  */
-export const shipbob = standardPreset({
-  preset: "shipbob",
-  facts: {
-    title: "ShipBob",
-    docs: "https://developer.shipbob.com/webhooks",
-  },
-  contract: { type: "header.x-webhook-topic", headers: ["x-webhook-topic"] },
+export const shipbob = standardPreset("shipbob", {
+  title: "ShipBob",
+  docs: "https://developer.shipbob.com/webhooks",
+  type: "header.x-webhook-topic",
+  headers: ["x-webhook-topic"],
 });

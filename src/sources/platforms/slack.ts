@@ -9,43 +9,35 @@ const EMPTY = { body: "" } as const;
  * slash command is a form, and its type is the command, such as `/deploy`. Every response is empty. Source: @slack/bolt
  * `receivers/verify-request.ts`, which bounds only the age; Slack, "Verifying requests from Slack".
  */
-export const slack = hmacPreset({
-  preset: "slack",
-  facts: {
-    title: "Slack",
-    docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
-    proof: "verifies",
-    deadlineSeconds: 3,
-    // At once, after one minute and after five.
-    retryHours: 0.1,
-    disables: "less than 5 % of deliveries answered 200 within 60 minutes",
+export const slack = hmacPreset("slack", {
+  docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",
+  proof: "verifies",
+  deadlineSeconds: 3,
+  // At once, after one minute and after five.
+  retryHours: 0.1,
+  disables: "less than 5 % of deliveries answered 200 within 60 minutes",
+  signature: { header: "X-Slack-Signature", encoding: "hex", prefix: "v0=" },
+  signed: "v0:{timestamp}:{body}",
+  timestamp: {
+    header: "X-Slack-Request-Timestamp",
+    unit: "seconds",
+    toleranceSeconds: 300,
+    direction: "past",
   },
-  scheme: {
-    signature: { header: "X-Slack-Signature", encoding: "hex", prefix: "v0=" },
-    signed: "v0:{timestamp}:{body}",
-    timestamp: {
-      header: "X-Slack-Request-Timestamp",
-      unit: "seconds",
-      toleranceSeconds: 300,
-      direction: "past",
+  body: "json-or-form",
+  decode: [{ at: "body.payload", as: "json" }],
+  id: ["body.event_id", "body.payload.trigger_id", "body.trigger_id", "sha256"],
+  type: ["body.event.type", "body.payload.type", "body.command", "body.type"],
+  eventTime: { at: "body.event_time", unit: "seconds" },
+  data: ["body.payload", "body"],
+  headers: ["X-Slack-Retry-Num", "X-Slack-Retry-Reason"],
+  handshakes: [
+    {
+      isSigned: true,
+      when: { "body.type": "url_verification", "body.challenge": true },
+      reply: { kind: "json", fields: { challenge: "body.challenge" } },
     },
-  },
-  contract: {
-    body: "json-or-form",
-    decode: [{ at: "body.payload", as: "json" }],
-    id: ["body.event_id", "body.payload.trigger_id", "body.trigger_id", "sha256"],
-    type: ["body.event.type", "body.payload.type", "body.command", "body.type"],
-    eventTime: { at: "body.event_time", unit: "seconds" },
-    data: ["body.payload", "body"],
-    headers: ["X-Slack-Retry-Num", "X-Slack-Retry-Reason"],
-    handshakes: [
-      {
-        isSigned: true,
-        when: { "body.type": "url_verification", "body.challenge": true },
-        reply: { kind: "json", fields: { challenge: "body.challenge" } },
-      },
-      { isSigned: true, when: { "body.ssl_check": "1" }, reply: { kind: "status", status: 200 } },
-    ],
-    responses: { received: EMPTY },
-  },
+    { isSigned: true, when: { "body.ssl_check": "1" }, reply: { kind: "status", status: 200 } },
+  ],
+  responses: { received: EMPTY },
 });

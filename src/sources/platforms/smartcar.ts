@@ -17,21 +17,15 @@ function verification(when: Record<string, string>, challenge: string): Handshak
  * version 2.0 `verify`), and must prove that it knows the token. Source: smartcar `index.js` (`verifyPayload`,
  * `hashChallenge`); Smartcar, "Payload verification", "Callback URI verification".
  */
-export const smartcar = hmacPreset<FixedSecretOptions>({
-  preset: "smartcar",
-  facts: {
-    title: "Smartcar",
-    docs: "https://smartcar.com/docs/integrations/webhooks/payload-verification",
-    proof: "verifies",
-    deadlineSeconds: 15,
-  },
-  scheme: { signature: { header: "SC-Signature", encoding: "hex" }, signed: "{body}" },
-  contract: {
-    id: ["body.eventId", "sha256"],
-    type: ["body.eventType", "body.eventName"],
-    handshakes: [
-      verification({ "body.eventType": "VERIFY" }, "body.data.challenge"),
-      verification({ "body.eventName": "verify" }, "body.payload.challenge"),
-    ],
-  },
+export const smartcar = hmacPreset<FixedSecretOptions>("smartcar", {
+  docs: "https://smartcar.com/docs/integrations/webhooks/payload-verification",
+  proof: "verifies",
+  deadlineSeconds: 15,
+  signature: { header: "SC-Signature", encoding: "hex" },
+  id: ["body.eventId", "sha256"],
+  type: ["body.eventType", "body.eventName"],
+  handshakes: [
+    verification({ "body.eventType": "VERIFY" }, "body.data.challenge"),
+    verification({ "body.eventName": "verify" }, "body.payload.challenge"),
+  ],
 });

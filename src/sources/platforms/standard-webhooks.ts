@@ -5,11 +5,7 @@ import { standardSenders } from "../presets/standard.ts";
  * behind `whsec_`. The body is `{ type, timestamp, data }`, as the specification recommends. Source: standard-webhooks
  * spec/standard-webhooks.md; standardwebhooks (npm) `dist/index.js`.
  */
-export const standardWebhooks = standardSenders({
-  preset: "standard-webhooks",
-  facts: {
-    title: "Standard Webhooks",
-    docs: "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
-    proof: "signs",
-  },
+export const standardWebhooks = standardSenders("standard-webhooks", {
+  docs: "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
+  proof: "signs",
 });

@@ -9,19 +9,13 @@ const EMPTY = { status: 200 };
  * signed. Without one nothing authenticates an update, and all are refused. `update_id` is unique for a bot: give each bot
  * a source of its own. Source: Telegram Bot API, "setWebhook", "Update" and "Making requests when getting updates".
  */
-export const telegram = tokenPreset({
-  preset: "telegram",
-  facts: {
-    title: "Telegram",
-    docs: "https://core.telegram.org/bots/api#setwebhook",
-  },
+export const telegram = tokenPreset("telegram", {
+  docs: "https://core.telegram.org/bots/api#setwebhook",
   header: "X-Telegram-Bot-Api-Secret-Token",
-  contract: {
-    id: "body.update_id",
-    // `message`: an update holds one property beside its id.
-    type: propertyName((name) => name !== "update_id"),
-    responses: { received: EMPTY },
-  },
+  id: "body.update_id",
+  // `message`: an update holds one property beside its id.
+  type: propertyName((name) => name !== "update_id"),
+  responses: { received: EMPTY },
   sample: (type, id, now) => ({
     body: { update_id: id, [type]: { message_id: 1, date: Math.floor(now.getTime() / 1_000) } },
   }),

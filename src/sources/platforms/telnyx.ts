@@ -6,25 +6,17 @@ import { publicKeyPreset } from "../presets/public-key-preset.ts";
  * webhook was sent" (developers.telnyx.com, "Callbacks"). Some products send their event without `data` around it, and
  * a few without an id. The hash of what was signed is the id then. After a failure the failover address is tried.
  */
-export const telnyx = publicKeyPreset({
-  preset: "telnyx",
-  facts: {
-    title: "Telnyx",
-    docs: "https://developers.telnyx.com/development/api-fundamentals/webhooks/receiving-webhooks",
-    proof: "verifies",
-    deadlineSeconds: 2,
-  },
+export const telnyx = publicKeyPreset("telnyx", {
+  docs: "https://developers.telnyx.com/development/api-fundamentals/webhooks/receiving-webhooks",
+  proof: "verifies",
+  deadlineSeconds: 2,
   takesPublicKey: true,
-  scheme: {
-    algorithm: "ed25519",
-    signature: { header: "Telnyx-Signature-Ed25519", encoding: "base64" },
-    signed: "{timestamp}|{body}",
-    timestamp: { header: "Telnyx-Timestamp", unit: "seconds", toleranceSeconds: 300 },
-  },
-  contract: {
-    id: ["body.data.id", "body.id", "sha256"],
-    type: ["body.data.event_type", "body.event_type", "body.data.record_type", "body.record_type"],
-    eventTime: { at: "body.data.occurred_at", unit: "iso" },
-    data: ["body.data", "body"],
-  },
+  algorithm: "ed25519",
+  signature: { header: "Telnyx-Signature-Ed25519", encoding: "base64" },
+  signed: "{timestamp}|{body}",
+  timestamp: { header: "Telnyx-Timestamp", unit: "seconds", toleranceSeconds: 300 },
+  id: ["body.data.id", "body.id", "sha256"],
+  type: ["body.data.event_type", "body.event_type", "body.data.record_type", "body.record_type"],
+  eventTime: { at: "body.data.occurred_at", unit: "iso" },
+  data: ["body.data", "body"],
 });

@@ -2,7 +2,6 @@ import { optionError } from "../option-error.ts";
 import { hmacPreset } from "../presets/hmac-preset.ts";
 import { requireText } from "../presets/options.ts";
 import type { PresetOptions } from "../presets/secrets.ts";
-import type { HmacData } from "../schemes/hmac-data.ts";
 
 export interface TikTokShopOptions extends PresetOptions {
   /** As the Partner Center shows it beside the app secret. */
@@ -12,36 +11,28 @@ export interface TikTokShopOptions extends PresetOptions {
 const EMPTY = { body: "" } as const;
 const APP_KEY = /^[\w-]+$/;
 
-function schemeOf(appKey: string): HmacData {
-  return { signature: { header: "Authorization", encoding: "hex" }, signed: `${appKey}{body}` };
-}
-
 /**
  * TikTok Shop: `Authorization` holds only a signature, HMAC-SHA256 in hex over the app key and the body. The secret is
  * the app secret. The type is a number, of which TikTok documents no complete list: give each topic an address of its
  * own. Success is 200 without a body. It tries again after 2 minutes, 30 minutes, 3 hours and 12 hours.
  * Source: TikTok Shop Partner Center, "Webhooks overview" and "Configure webhooks".
  */
-export const tiktokShop = hmacPreset<TikTokShopOptions>({
-  preset: "tiktok-shop",
+export const tiktokShop = hmacPreset<TikTokShopOptions>("tiktok-shop", {
   options: { appKey: "required" },
-  facts: {
-    title: "TikTok Shop",
-    docs: "https://partner.tiktokshop.com/docv2/page/tts-webhooks-overview",
-    deadlineSeconds: 3,
-    retryHours: 15.5,
-  },
-  scheme: schemeOf("app_key"),
+  title: "TikTok Shop",
+  docs: "https://partner.tiktokshop.com/docv2/page/tts-webhooks-overview",
+  deadlineSeconds: 3,
+  retryHours: 15.5,
+  signature: { header: "Authorization", encoding: "hex" },
+  signed: "app_key{body}",
   made({ appKey }) {
     const key = requireText("appKey", appKey, "6d1k8a9f2h3j4");
     // A brace would be a placeholder.
     if (!APP_KEY.test(key)) throw optionError("appKey", "a text with other characters", "letters and digits");
-    return { scheme: schemeOf(key) };
+    return { signed: `${key}{body}` };
   },
-  contract: {
-    id: "body.tts_notification_id",
-    type: "body.type",
-    eventTime: { at: "body.timestamp", unit: "seconds" },
-    responses: { received: EMPTY },
-  },
+  id: "body.tts_notification_id",
+  type: "body.type",
+  eventTime: { at: "body.timestamp", unit: "seconds" },
+  responses: { received: EMPTY },
 });

@@ -9,37 +9,30 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * Source: https://dev.twitch.tv/docs/eventsub/handling-webhook-events; twitch-cli
  * `internal/events/trigger/forward_event.go`, which signs in Go. The proof is @twurple/eventsub-http.
  */
-export const twitch = hmacPreset({
-  preset: "twitch",
-  facts: {
-    title: "Twitch EventSub",
-    docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events",
-    proof: "community",
-    disables: "too many responses are late or fail (the subscription is revoked)",
-  },
-  scheme: {
-    signature: { header: "Twitch-Eventsub-Message-Signature", encoding: "hex", prefix: "sha256=" },
-    signed: "{header.Twitch-Eventsub-Message-Id}{timestamp}{body}",
-    timestamp: { header: "Twitch-Eventsub-Message-Timestamp", unit: "iso", toleranceSeconds: null },
-  },
-  contract: {
-    id: "header.Twitch-Eventsub-Message-Id",
-    isIdSigned: true,
-    type: ({ body }) => typeOf(body),
-    eventTime: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
-    hasSignedTime: true,
-    headers: ["Twitch-Eventsub-Subscription-Type", "Twitch-Eventsub-Subscription-Version"],
-    handshakes: [
-      {
-        isSigned: true,
-        when: {
-          "header.Twitch-Eventsub-Message-Type": "webhook_callback_verification",
-          "body.challenge": true,
-        },
-        reply: { kind: "text", at: "body.challenge" },
+export const twitch = hmacPreset("twitch", {
+  title: "Twitch EventSub",
+  docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events",
+  proof: "community",
+  disables: "too many responses are late or fail (the subscription is revoked)",
+  signature: { header: "Twitch-Eventsub-Message-Signature", encoding: "hex", prefix: "sha256=" },
+  signed: "{header.Twitch-Eventsub-Message-Id}{timestamp}{body}",
+  timestamp: { header: "Twitch-Eventsub-Message-Timestamp", unit: "iso", toleranceSeconds: null },
+  id: "header.Twitch-Eventsub-Message-Id",
+  isIdSigned: true,
+  type: ({ body }) => typeOf(body),
+  eventTime: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
+  hasSignedTime: true,
+  headers: ["Twitch-Eventsub-Subscription-Type", "Twitch-Eventsub-Subscription-Version"],
+  handshakes: [
+    {
+      isSigned: true,
+      when: {
+        "header.Twitch-Eventsub-Message-Type": "webhook_callback_verification",
+        "body.challenge": true,
       },
-    ],
-  },
+      reply: { kind: "text", at: "body.challenge" },
+    },
+  ],
 });
 
 function typeOf(body: JsonValue | undefined): string | undefined {

@@ -4,20 +4,11 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * Vercel: `x-vercel-signature`, HMAC-SHA1 over the body; the key is the webhook's secret, or the integration's client
  * secret. Source: Vercel, "Webhooks API reference" (Securing webhooks). Log drains have other bodies.
  */
-export const vercel = hmacPreset({
-  preset: "vercel",
-  facts: {
-    title: "Vercel",
-    docs: "https://vercel.com/docs/webhooks/webhooks-api",
-  },
-  scheme: {
-    algorithm: "sha1",
-    signature: { header: "x-vercel-signature", encoding: "hex" },
-    signed: "{body}",
-  },
-  contract: {
-    id: "body.id",
-    type: "body.type",
-    eventTime: { at: "body.createdAt", unit: "milliseconds" },
-  },
+export const vercel = hmacPreset("vercel", {
+  docs: "https://vercel.com/docs/webhooks/webhooks-api",
+  algorithm: "sha1",
+  signature: { header: "x-vercel-signature", encoding: "hex" },
+  id: "body.id",
+  type: "body.type",
+  eventTime: { at: "body.createdAt", unit: "milliseconds" },
 });

@@ -30,34 +30,28 @@ const SCHEME: PublicKeyData = {
  * transferwise/digital-signatures-examples `verify-webhook-signature`.
  * @throws OptionError that names the option that is wrong
  */
-export const wise = optionsPreset<WiseOptions>({
-  preset: "wise",
-  facts: {
-    title: "Wise",
-    docs: "https://docs.wise.com/guides/developer/webhooks/event-handling",
-    identity: {
-      why: "`X-Delivery-Id` identifies the delivery attempt; `sent_at` may be the attempt's too",
-      source: "https://docs.wise.com/api-reference/webhook-event/eventtransfersstatechange",
-    },
-    deadlineSeconds: 5,
-    retryHours: 336,
+export const wise = optionsPreset<WiseOptions>("wise", {
+  docs: "https://docs.wise.com/guides/developer/webhooks/event-handling",
+  identity: {
+    key: "bytes",
+    why: "`X-Delivery-Id` identifies the delivery attempt; `sent_at` may be the attempt's too",
+    source: "https://docs.wise.com/api-reference/webhook-event/eventtransfersstatechange",
   },
+  deadlineSeconds: 5,
+  retryHours: 336,
   signs: SCHEME,
   takesPublicKey: true,
-  contract: {
-    id: "header.X-Delivery-Id",
-    identity: "bytes",
-    attemptFields: ["body.sent_at"],
-    type: "body.event_type",
-    eventTime: { at: "body.data.occurred_at", unit: "iso" },
-    handshakes: [
-      {
-        isSigned: true,
-        when: { "header.X-Test-Notification": "true" },
-        reply: { kind: "status", status: 200 },
-      },
-    ],
-  },
+  id: "header.X-Delivery-Id",
+  attemptFields: ["body.sent_at"],
+  type: "body.event_type",
+  eventTime: { at: "body.data.occurred_at", unit: "iso" },
+  handshakes: [
+    {
+      isSigned: true,
+      when: { "header.X-Test-Notification": "true" },
+      reply: { kind: "status", status: 200 },
+    },
+  ],
   options: { publicKey: "required", subscriptionId: "optional" },
   make(options) {
     const parts = publicKeyParts(SCHEME, options);

@@ -17,27 +17,21 @@ export interface WixOptions extends SourceSettings {
  * "Verify requests received from Wix", whose sample token lives for 300,000 seconds.
  * @throws OptionError that names the option that is wrong
  */
-export const wix = optionsPreset<WixOptions>({
-  preset: "wix",
-  facts: {
-    title: "Wix",
-    docs: "https://dev.wix.com/docs/build-apps/develop-your-app/access/authentication/verify-requests-received-from-wix",
-    proof: "verifies",
-    deadlineSeconds: 1.25,
-  },
+export const wix = optionsPreset<WixOptions>("wix", {
+  docs: "https://dev.wix.com/docs/build-apps/develop-your-app/access/authentication/verify-requests-received-from-wix",
+  proof: "verifies",
+  deadlineSeconds: 1.25,
   signs: "JWT (RS256), which is the body",
-  contract: {
-    body: "jws",
-    decode: [
-      { at: "body.data", as: "json" },
-      { at: "body.data.data", as: "json" },
-    ],
-    // An older webhook may have its object's id there.
-    id: ["{body.data.data.entityFqdn}.{body.data.data.id}", "sha256"],
-    type: "body.data.eventType",
-    eventTime: { at: "body.data.data.eventTime", unit: "iso" },
-    data: "body.data",
-  },
+  body: "jws",
+  decode: [
+    { at: "body.data", as: "json" },
+    { at: "body.data.data", as: "json" },
+  ],
+  // An older webhook may have its object's id there.
+  id: ["{body.data.data.entityFqdn}.{body.data.data.id}", "sha256"],
+  type: "body.data.eventType",
+  eventTime: { at: "body.data.data.eventTime", unit: "iso" },
+  data: "body.data",
   options: { publicKey: "required" },
   make(options) {
     const keys = publicPemKeys(options.publicKey, "RS256");

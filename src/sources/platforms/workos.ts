@@ -7,23 +7,16 @@ import { timedFields } from "../presets/standard.ts";
  * replays. Source: workos-node `src/common/crypto/signature-provider.ts`;
  * https://workos.com/docs/events/data-syncing/webhooks.
  */
-export const workos = hmacPreset({
-  preset: "workos",
-  facts: {
-    title: "WorkOS",
-    docs: "https://workos.com/docs/events/data-syncing/webhooks",
-    proof: "signs",
-    retryHours: 72,
-  },
-  scheme: {
-    signature: timedFields("WorkOS-Signature"),
-    signed: "{timestamp}.{body}",
-    timestamp: { unit: "milliseconds", toleranceSeconds: null },
-  },
-  contract: {
-    id: "body.id",
-    type: "body.event",
-    eventTime: { at: "body.created_at", unit: "iso" },
-    hasSignedTime: true,
-  },
+export const workos = hmacPreset("workos", {
+  title: "WorkOS",
+  docs: "https://workos.com/docs/events/data-syncing/webhooks",
+  proof: "signs",
+  retryHours: 72,
+  signature: timedFields("WorkOS-Signature"),
+  signed: "{timestamp}.{body}",
+  timestamp: { unit: "milliseconds", toleranceSeconds: null },
+  id: "body.id",
+  type: "body.event",
+  eventTime: { at: "body.created_at", unit: "iso" },
+  hasSignedTime: true,
 });

@@ -9,22 +9,16 @@ const EMPTY = { body: "" } as const;
  * Source: Xero, "Configuring your server"; XeroAPI/XeroWebhooksReceiver `Helpers/SignatureVerifier.cs`. The proof is
  * the vector of calcinai/xero-php.
  */
-export const xero = hmacPreset({
-  preset: "xero",
-  facts: {
-    title: "Xero",
-    docs: "https://developer.xero.com/documentation/guides/webhooks/configuring-your-server/",
-    proof: "community",
-    deadlineSeconds: 5,
-    retryHours: 24,
-    disables: "24 hours of failures",
-  },
-  scheme: { signature: { header: "x-xero-signature", encoding: "base64" }, signed: "{body}" },
-  contract: {
-    id: "{item.resourceId}.{item.eventDateUtc}.{item.eventType}",
-    type: "{item.eventCategory}.{item.eventType}",
-    eventTime: { at: "item.eventDateUtc", unit: "iso" },
-    batch: { at: "body.events" },
-    responses: { received: EMPTY, refused: EMPTY, failed: EMPTY },
-  },
+export const xero = hmacPreset("xero", {
+  docs: "https://developer.xero.com/documentation/guides/webhooks/configuring-your-server/",
+  proof: "community",
+  deadlineSeconds: 5,
+  retryHours: 24,
+  disables: "24 hours of failures",
+  signature: { header: "x-xero-signature", encoding: "base64" },
+  id: "{item.resourceId}.{item.eventDateUtc}.{item.eventType}",
+  type: "{item.eventCategory}.{item.eventType}",
+  eventTime: { at: "item.eventDateUtc", unit: "iso" },
+  batch: { at: "body.events" },
+  responses: { received: EMPTY, refused: EMPTY, failed: EMPTY },
 });

@@ -6,28 +6,20 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
  * text may come again. It documents no age; the type of a trigger is `webhook` unless its body has a `type`. Source:
  * Zendesk, "Verifying webhook authenticity".
  */
-export const zendesk = hmacPreset({
-  preset: "zendesk",
-  facts: {
-    title: "Zendesk",
-    docs: "https://developer.zendesk.com/documentation/webhooks/verifying/",
-    identity: {
-      why: "an invocation keeps its id over its attempts",
-      source: "https://developer.zendesk.com/api-reference/webhooks/webhooks-api/webhooks/",
-    },
-    deadlineSeconds: 12,
-    disables: "a breaker pauses an endpoint at 70 % of errors",
+export const zendesk = hmacPreset("zendesk", {
+  docs: "https://developer.zendesk.com/documentation/webhooks/verifying/",
+  identity: {
+    why: "an invocation keeps its id over its attempts",
+    source: "https://developer.zendesk.com/api-reference/webhooks/webhooks-api/webhooks/",
   },
-  scheme: {
-    signature: { header: "X-Zendesk-Webhook-Signature", encoding: "base64" },
-    signed: "{timestamp}{body}",
-    timestamp: { header: "X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", toleranceSeconds: null },
-  },
-  contract: {
-    body: "json-or-form",
-    id: ["header.X-Zendesk-Webhook-Invocation-Id", "sha256"],
-    type: ["body.type", "=webhook"],
-    eventTime: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", isSigned: true },
-    headers: ["X-Zendesk-Webhook-Id", "X-Zendesk-Account-Id"],
-  },
+  deadlineSeconds: 12,
+  disables: "a breaker pauses an endpoint at 70 % of errors",
+  signature: { header: "X-Zendesk-Webhook-Signature", encoding: "base64" },
+  signed: "{timestamp}{body}",
+  timestamp: { header: "X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", toleranceSeconds: null },
+  body: "json-or-form",
+  id: ["header.X-Zendesk-Webhook-Invocation-Id", "sha256"],
+  type: ["body.type", "=webhook"],
+  eventTime: { at: "header.X-Zendesk-Webhook-Signature-Timestamp", unit: "iso", isSigned: true },
+  headers: ["X-Zendesk-Webhook-Id", "X-Zendesk-Account-Id"],
 });

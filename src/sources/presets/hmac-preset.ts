@@ -1,5 +1,4 @@
 import type { ContractData } from "../contract/event-contract.ts";
-import type { OwnSample } from "../contract/sample-draft.ts";
 import type { ReconcileOptions, Reconciliation } from "../reconcile/reconciliation.ts";
 import { compileHmacData, createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
@@ -7,9 +6,10 @@ import { keysOf } from "../schemes/secret-keys.ts";
 import { type HmacRequest, signHmacRequest } from "../schemes/sign-hmac.ts";
 import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
-import type { PlatformFacts, SourceEnvironment, SourceSettings } from "../source-definition.ts";
+import type { SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { learnsSecret, provesSecret } from "./define-source.ts";
-import { type OwnOptions, type Preset, presetOf } from "./preset.ts";
+import { contractIn, type OwnContract } from "./own-source.ts";
+import { type OwnOptions, type Platform, type Preset, presetOf } from "./preset.ts";
 import {
   assertNoFault,
   learntParts,
@@ -26,17 +26,13 @@ export interface ReconcilingOptions extends PresetOptions {
 }
 
 /** An HMAC preset: data, of which `made` replaces the parts that depend on options. */
-interface HmacPreset<Options extends HmacOptions> {
-  readonly preset: string;
-  readonly facts: PlatformFacts;
-  readonly scheme: HmacData;
-  readonly contract: ContractData;
+export interface HmacPreset<Options extends HmacOptions> extends Platform, Omit<HmacData, "signed"> {
+  /** Default: the body. */
+  readonly signed?: string;
   /** The options that only this preset has. */
   readonly options?: OwnOptions<Options, "secret" | "reconcile">;
   /** @throws OptionError that names the option that is wrong */
-  readonly made?: (options: Options) => {
-    readonly scheme?: HmacData;
-    readonly contract?: ContractData;
+  readonly made?: (options: Options) => Partial<HmacData & OwnContract> & {
     /** Texts beside the secret that no log may show, such as a verify token. */
     readonly otherSecrets?: readonly string[];
   };
@@ -44,8 +40,6 @@ interface HmacPreset<Options extends HmacOptions> {
   readonly secretFault?: Parameters<typeof assertNoFault>[1];
   /** @throws OptionError that names the option that is wrong */
   readonly reconcile?: (options: NonNullable<Options["reconcile"]>) => Reconciliation;
-  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
-  readonly sample?: OwnSample;
 }
 
 /** A preset's options that may have `reconcile`; most presets have none, since their platforms list no events. */
@@ -58,25 +52,25 @@ interface HmacOptions extends SourceSettings {
  * A preset whose platform signs with a shared secret.
  * @returns a function of the secret and the source's settings @throws OptionError that names the option that is wrong
  */
-export function hmacPreset<Options extends HmacOptions = PresetOptions>(data: HmacPreset<Options>): Preset<Options> {
-  const { preset, facts, sample } = data;
-  return presetOf<Options>({
-    ...{ preset, facts, signs: data.scheme },
-    contract: signedContract(data.contract, data.scheme),
+export function hmacPreset<Options extends HmacOptions = PresetOptions>(
+  preset: string,
+  data: HmacPreset<Options>,
+): Preset<Options> {
+  const scheme = { signed: "{body}", ...data };
+  return presetOf<Options>(preset, {
+    ...data,
+    signs: scheme,
+    signedPlaces: signedPlaces(scheme.signed, isJson(data)),
     options: { secret: "required", ...(data.reconcile && { reconcile: "optional" }), ...data.options },
-    make(options) {
-      const { scheme = data.scheme, contract = data.contract, otherSecrets = [] } = data.made?.(options) ?? {};
+    make(options, title) {
+      const { otherSecrets = [], ...made } = data.made?.(options) ?? {};
+      const all = { ...scheme, ...made };
       const { apiKey } = options.reconcile ?? {};
       const reconcile = options.reconcile && data.reconcile?.(options.reconcile);
-      const parts = hmacParts(scheme, contract, {
-        options,
-        title: facts.title,
-        secretFault: data.secretFault,
-      });
+      const parts = hmacParts(all, contractIn(all), { options, title, secretFault: data.secretFault });
       return {
         ...parts,
         secrets: [...parts.secrets, ...otherSecrets, ...(apiKey === undefined ? [] : [apiKey])],
-        sample,
         ...(reconcile !== undefined && { reconcile }),
       };
     },
@@ -123,6 +117,6 @@ function signedContract(contract: ContractData, { signed }: HmacData): ContractD
   return { ...contract, signs: signedPlaces(signed, isJson(contract)) };
 }
 
-export function isJson({ body = "json" }: ContractData): boolean {
+export function isJson({ body = "json" }: Pick<ContractData, "body">): boolean {
   return body === "json";
 }

@@ -53,7 +53,7 @@ export function ownSource<Options extends OwnContract & SourceSettings>(
     const { id, type } = options as { id?: unknown; type?: unknown };
     assertPlace("id", id, "body.id, header.X-Id or sha256");
     assertPlace("type", type, "body.type, header.X-Event or =order.placed");
-    const contract = contractOf(options, schemeOptions);
+    const contract = contractIn(options);
     const facts = { title, docs: "docs/own-sources.md", proof: "own" } as const;
     return defineSource({ preset, facts, settings: options, contract, ...make(contract) });
   });
@@ -66,9 +66,8 @@ function assertPlace(option: string, value: unknown, examples: string): void {
   throw wrongOption(option, value, `where it stands, such as ${examples}`);
 }
 
-/** The options of the contract, without a source's settings and without those of its scheme. */
-function contractOf(options: OwnContract & SourceSettings, schemeOptions: readonly string[]): ContractData {
-  const { path: _path, unhandled: _unhandled, ...rest } = options;
-  const contract = Object.entries(rest).filter(([name]) => !schemeOptions.includes(name));
-  return Object.fromEntries(contract) as unknown as ContractData;
+/** The contract alone of what says more than that. */
+export function contractIn(data: OwnContract): OwnContract {
+  const members = Object.entries(data).filter(([name]) => Object.hasOwn(CONTRACT, name));
+  return Object.fromEntries(members) as unknown as OwnContract;
 }

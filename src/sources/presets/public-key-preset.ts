@@ -2,7 +2,7 @@ import { compilePublicKeyData, createPublicKeyScheme, type PublicKeyData } from 
 import { coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceSettings } from "../source-definition.ts";
-import { optionsPreset, type PresetData } from "./preset.ts";
+import { optionsPreset, type Platform } from "./preset.ts";
 import { type SecretOption, secretParts } from "./secrets.ts";
 
 export interface PublicKeyOptions extends SourceSettings {
@@ -11,11 +11,6 @@ export interface PublicKeyOptions extends SourceSettings {
    * function of the path's parameters where each tenant has keys of its own.
    */
   readonly publicKey: SecretOption | TenantSecrets;
-}
-
-/** A preset whose platform signs with a private key. */
-export interface PublicKeyPreset extends Omit<PresetData, "signs" | "options"> {
-  readonly scheme: PublicKeyData;
 }
 
 /** The scheme of the keys, or of those of its tenants. @throws OptionError where none is set */
@@ -36,12 +31,11 @@ export function publicKeyParts(scheme: PublicKeyData, options: PublicKeyOptions)
  * A preset whose platform signs with a private key. Logs may show its public key.
  * @returns a function of the key and the source's settings @throws OptionError that names the option that is wrong
  */
-export function publicKeyPreset(data: PublicKeyPreset) {
-  const { scheme } = data;
-  return optionsPreset<PublicKeyOptions>({
+export function publicKeyPreset(preset: string, data: Platform & PublicKeyData) {
+  return optionsPreset<PublicKeyOptions>(preset, {
     ...data,
-    signs: scheme,
+    signs: data,
     options: { publicKey: "required" },
-    make: (options) => publicKeyParts(scheme, options),
+    make: (options) => publicKeyParts(data, options),
   });
 }

@@ -1,18 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { isRefused, type JsonObject } from "../../domain/index.ts";
-import type { OwnSample } from "../contract/sample-draft.ts";
 import { parseObject } from "../formats/parse-body.ts";
 import type { CredentialPlaces, Scheme } from "../schemes/scheme.ts";
 import type { HmacRequest } from "../schemes/sign-hmac.ts";
 import type { SecretMismatch } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment } from "../source-definition.ts";
-import { type OwnOptions, type Preset, type PresetData, presetOf } from "./preset.ts";
+import { type OwnOptions, type Platform, type Preset, type PresetData, presetOf } from "./preset.ts";
 import { type PresetOptions, secretParts } from "./secrets.ts";
 
 /** A preset whose scheme follows from its secrets in code. */
-export interface SecretPreset<Options> extends Omit<PresetData, "options"> {
-  /** A callback in the platform's shape; without one it has what the contract reads, and nothing else. */
-  readonly sample?: OwnSample;
+export interface SecretPreset<Options> extends Platform, Pick<PresetData, "signs"> {
   readonly credential: CredentialPlaces;
   /** How the scheme refuses what none of the secrets has made. Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch;
@@ -22,17 +19,18 @@ export interface SecretPreset<Options> extends Omit<PresetData, "options"> {
   /** @throws OptionError for a secret or an option that cannot be used */
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
   /** The headers with which the platform would sign a request. */
-  readonly headers?: (request: HmacRequest & { secret: string }, options: Options) => Record<string, string>;
+  readonly sign?: (request: HmacRequest & { secret: string }, options: Options) => Record<string, string>;
   /** The body with its signature, where a platform signs inside it. @throws TypeError for what it cannot send */
   readonly signBody?: (body: JsonObject, secret: string, now: Date) => JsonObject;
 }
 
 /** @returns a function of the secret and the source's settings @throws OptionError that names the option that is wrong */
 export function secretPreset<Options extends PresetOptions = PresetOptions>(
+  preset: string,
   data: SecretPreset<Options>,
 ): Preset<Options> {
-  const { sample, credential, mismatch } = data;
-  return presetOf<Options>({
+  const { credential, mismatch } = data;
+  return presetOf<Options>(preset, {
     ...data,
     options: { secret: "required", ...data.options },
     make(options) {
@@ -42,18 +40,18 @@ export function secretPreset<Options extends PresetOptions = PresetOptions>(
         data.scheme(secrets, environment, options),
       );
       const [current] = parts.secrets;
-      return { ...parts, sample, credential, ...(current !== undefined && signing(data, current, options)) };
+      return { ...parts, credential, ...(current !== undefined && signing(data, current, options)) };
     },
   });
 }
 
 /** How samples are signed; a platform signs in headers or inside the body. */
 function signing<Options>(
-  { headers, signBody }: SecretPreset<Options>,
+  { sign, signBody }: SecretPreset<Options>,
   secret: string,
   options: Options,
 ): Pick<SourceDefinition, "sign" | "signBody"> {
-  if (headers !== undefined) return { sign: (request) => headers({ ...request, secret }, options) };
+  if (sign !== undefined) return { sign: (request) => sign({ ...request, secret }, options) };
   if (signBody === undefined) return {};
   return {
     signBody(body, now, isWrong) {

@@ -1,18 +1,15 @@
-import type { ContractData } from "../contract/event-contract.ts";
 import type { TextPlace } from "../contract/locate.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import type { PlatformFacts } from "../source-definition.ts";
 import { hmacPreset } from "./hmac-preset.ts";
+import type { OwnContract } from "./own-source.ts";
+import type { Platform } from "./preset.ts";
 import type { PresetOptions } from "./secrets.ts";
 
 /** A platform that signs as Standard Webhooks. */
-export interface StandardPreset {
-  readonly preset: string;
-  readonly facts: PlatformFacts;
-  /** The prefix of its headers; `svix` stands for either, as Svix's libraries take them. Default: `webhook`. */
-  readonly headers?: "webhook" | "svix" | undefined;
-  readonly key?: HmacData["key"];
-  readonly contract: Partial<ContractData> & Pick<ContractData, "type">;
+interface StandardPreset extends Omit<Platform, "id">, Partial<Pick<Platform, "id">>, Pick<HmacData, "key"> {
+  /** The prefix of its headers; it stands for `webhook` too, as Svix's libraries take them. Default: only `webhook`. */
+  readonly prefix?: "svix";
 }
 
 /**
@@ -20,10 +17,10 @@ export interface StandardPreset {
  * stays over retries; the timestamp is of the attempt. `v1a` (Ed25519) is not read. Source: standard-webhooks
  * spec/standard-webhooks.md, libraries/javascript; svix `src/webhook.ts`.
  */
-export function standardScheme(headers?: StandardPreset["headers"], key: HmacData["key"] = "whsec"): HmacData {
-  const named = (part: string) => (headers === "svix" ? [`svix-${part}`, `webhook-${part}`] : [`webhook-${part}`]);
+export function standardScheme(prefix?: StandardPreset["prefix"]): HmacData {
+  const named = (part: string) => (prefix === "svix" ? [`svix-${part}`, `webhook-${part}`] : [`webhook-${part}`]);
   return {
-    key,
+    key: "whsec",
     signature: {
       header: named("signature"),
       encoding: "base64",
@@ -40,8 +37,8 @@ export function timedFields(header: string, value = "v1", timestamp = "t"): Hmac
 }
 
 /** The id that the signature covers. */
-export function standardId(headers?: StandardPreset["headers"]): Pick<ContractData, "id" | "isIdSigned"> {
-  const id = headers === "svix" ? ["header.svix-id", "header.webhook-id"] : "header.webhook-id";
+export function standardId(prefix?: StandardPreset["prefix"]): Pick<OwnContract, "id" | "isIdSigned"> {
+  const id = prefix === "svix" ? ["header.svix-id", "header.webhook-id"] : "header.webhook-id";
   return { id, isIdSigned: true };
 }
 
@@ -52,30 +49,22 @@ export interface StandardOptions extends PresetOptions {
 }
 
 /** A preset of senders without one of their own, whose contract is what the specification recommends. */
-export function standardSenders({ preset, facts, headers }: Omit<StandardPreset, "contract" | "key">) {
-  const contract: ContractData = {
-    ...standardId(headers),
+export function standardSenders(preset: string, { prefix, ...facts }: Omit<StandardPreset, "type">) {
+  return hmacPreset<StandardOptions>(preset, {
+    renewsTimestamp: true,
+    ...facts,
+    ...standardScheme(prefix),
+    ...standardId(prefix),
     type: "body.type",
     eventTime: { at: "body.timestamp", unit: "iso" },
-  };
-  return hmacPreset<StandardOptions>({
-    preset,
     options: { type: "optional" },
-    facts: { renewsTimestamp: true, ...facts },
-    scheme: standardScheme(headers),
-    contract,
-    made: ({ type = contract.type }) => ({ contract: { ...contract, type } }),
+    made: ({ type = "body.type" }) => ({ type }),
   });
 }
 
 /** A preset of a platform that signs as Standard Webhooks. */
-export function standardPreset({ preset, facts, headers, key, contract }: StandardPreset) {
-  return hmacPreset({
-    preset,
-    facts: { renewsTimestamp: true, ...facts },
-    scheme: standardScheme(headers, key),
-    contract: { ...standardId(headers), ...contract },
-  });
+export function standardPreset(preset: string, { prefix, ...data }: StandardPreset) {
+  return hmacPreset(preset, { renewsTimestamp: true, ...standardScheme(prefix), ...standardId(prefix), ...data });
 }
 
 /** Of senders that Svix delivers for. Source: https://docs.svix.com/retries. */

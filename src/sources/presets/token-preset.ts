@@ -1,32 +1,30 @@
 import type { JsonObject, JsonValue } from "../../domain/index.ts";
-import type { ContractData } from "../contract/event-contract.ts";
 import { naming } from "../option-error.ts";
 import { createBodyTokenScheme } from "../schemes/body-token.ts";
-import type { HmacData } from "../schemes/hmac-data.ts";
 import { createBasicScheme, createTokenScheme } from "../schemes/token.ts";
 import type { SourceDefinition } from "../source-definition.ts";
-import { hmacPreset } from "./hmac-preset.ts";
+import { type HmacPreset, hmacPreset } from "./hmac-preset.ts";
 import { assertKnown, assertOneOf, assertText } from "./options.ts";
-import type { Preset } from "./preset.ts";
+import type { OwnContract } from "./own-source.ts";
+import type { Platform, Preset } from "./preset.ts";
 import { type SecretPreset, secretPreset } from "./secret-preset.ts";
 import type { PresetOptions } from "./secrets.ts";
 import { SETTING_NAMES } from "./source-settings.ts";
 
-/** A preset whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
-type UnsignedPreset = Pick<SecretPreset<PresetOptions>, "preset" | "facts" | "contract" | "sample">;
-
-/** How a platform shows that text. */
-interface Credential<Options> extends Pick<SecretPreset<Options>, "scheme" | "headers" | "options" | "credential"> {
+/** How a platform shows a fixed text. */
+interface Credential<Options> extends Pick<SecretPreset<Options>, "scheme" | "sign" | "options" | "credential"> {
   /** For `describe`, such as ``a fixed token in `X-Token` ``. */
   readonly shown: string;
 }
 
+/** A preset whose platform shows a fixed text and signs nothing: a reader of one callback can make others. */
 function unsignedPreset<Options extends PresetOptions>(
-  data: UnsignedPreset,
+  preset: string,
+  data: Platform,
   { shown, ...credential }: Credential<Options>,
 ): Preset<Options> {
   const signs = `nothing: ${shown}`;
-  return secretPreset<Options>({ ...data, ...credential, signs, mismatch: "token_mismatch" });
+  return secretPreset<Options>(preset, { ...data, ...credential, signs, mismatch: "token_mismatch" });
 }
 
 /**
@@ -34,12 +32,12 @@ function unsignedPreset<Options extends PresetOptions>(
  * secret begins with it.
  * @returns a function of the secret and the source's settings @throws OptionError that names the option that is wrong
  */
-export function tokenPreset({ header, ...data }: UnsignedPreset & { readonly header: string }) {
-  return unsignedPreset<PresetOptions>(data, {
+export function tokenPreset(preset: string, { header, ...data }: Platform & { readonly header: string }) {
+  return unsignedPreset<PresetOptions>(preset, data, {
     shown: `a fixed token in \`${header}\``,
     credential: { headers: [header] },
     scheme: (tokens) => createTokenScheme({ tokens, header, prefix: "" }),
-    headers: ({ secret }) => ({ [header]: secret }),
+    sign: ({ secret }) => ({ [header]: secret }),
   });
 }
 
@@ -50,8 +48,8 @@ export interface BasicOptions extends PresetOptions {
 }
 
 /** A platform that sends basic authentication (RFC 7617). @throws OptionError that names the option that is wrong */
-export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
-  return unsignedPreset<BasicOptions>(data, {
+export function basicPreset(preset: string, data: Platform): Preset<BasicOptions> {
+  return unsignedPreset<BasicOptions>(preset, data, {
     shown: "basic authentication",
     credential: { headers: ["Authorization"] },
     options: { user: "optional" },
@@ -59,13 +57,13 @@ export function basicPreset(data: UnsignedPreset): Preset<BasicOptions> {
       assertText("user", user, "oncehook");
       return createBasicScheme(passwords.map((password) => ({ user, password })));
     },
-    headers({ secret: password }, { user = "oncehook" }) {
+    sign({ secret: password }, { user = "oncehook" }) {
       return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
     },
   });
 }
 
-export interface BodyTokenPreset extends UnsignedPreset {
+interface BodyTokenPreset extends Platform {
   /** The platform's name of the text, such as `passcode`. */
   readonly name: string;
   /** The places of the text in the body, each of which must hold it; none where the platform sent none. */
@@ -73,8 +71,8 @@ export interface BodyTokenPreset extends UnsignedPreset {
 }
 
 /** A platform that sends a text inside its JSON. @throws OptionError that names the option that is wrong */
-export function bodyTokenPreset({ name, read, ...data }: BodyTokenPreset): Preset<PresetOptions> {
-  return unsignedPreset<PresetOptions>(data, {
+export function bodyTokenPreset(preset: string, { name, read, ...data }: BodyTokenPreset): Preset<PresetOptions> {
+  return unsignedPreset<PresetOptions>(preset, data, {
     shown: `the secret \`${name}\` in the body`,
     credential: { fields: [name] },
     scheme: (tokens) => createBodyTokenScheme({ tokens, read, name }),
@@ -87,24 +85,18 @@ export interface VerifyOptions extends PresetOptions {
   readonly verify?: "token" | "signature";
 }
 
-interface Ways extends Pick<SecretPreset<PresetOptions>, "preset" | "facts"> {
+interface Ways extends HmacPreset<PresetOptions> {
   readonly usual: NonNullable<VerifyOptions["verify"]>;
-  /** Of both ways, unless one of them has more. */
-  readonly contract: ContractData;
-  readonly token: { readonly header: string };
-  readonly signature: { readonly scheme: HmacData; readonly contract?: ContractData };
+  /** What differs where it sends a token. */
+  readonly token: Partial<Pick<OwnContract, "id" | "isIdSigned">> & { readonly header: string };
 }
 
 /** @throws OptionError that names the option that is wrong */
-export function tokenOrSignaturePreset({ usual, ...data }: Ways): Preset<VerifyOptions> {
-  const { token, signature, ...common } = data;
-  const ways = {
-    token: tokenPreset({ ...common, ...token }),
-    signature: hmacPreset({ ...common, ...signature }),
-  };
+export function tokenOrSignaturePreset(preset: string, { usual, token, ...data }: Ways): Preset<VerifyOptions> {
+  const ways = { token: tokenPreset(preset, { ...data, ...token }), signature: hmacPreset(preset, data) };
   const optionNeeds = { secret: "required", verify: "optional" } as const;
   const create = (all: VerifyOptions): SourceDefinition =>
-    naming({ preset: data.preset }, () => {
+    naming({ preset }, () => {
       assertKnown(all, [...Object.keys(optionNeeds), ...SETTING_NAMES]);
       const { verify = usual, ...options } = all;
       assertOneOf("verify", verify, Object.keys(ways));

@@ -13,6 +13,12 @@ const REFUSED_WHEN_OLD: Readonly<Record<string, string>> = {
   slack: "@slack/bolt `receivers/verify-request.ts` refuses what is older than five minutes",
   telnyx: "telnyx-node `src/lib/webhooks.ts` refuses what is five minutes off",
 };
+/** Why a callback is taken a day later although its platform signs a retry again. */
+const TAKEN_WHEN_OLD: Readonly<Record<string, string>> = {
+  antom: "no page documents how old a notification may be",
+  front: "no page documents how old a callback may be",
+  recharge: "Recharge asks to refuse what is 48 hours off",
+};
 
 const verified = async (sender: PresetSender, request: SignedRequest, places = [0], now = PRESET_NOW) => {
   const secrets = places.map((place) => sender.secrets[place] as string);
@@ -21,7 +27,7 @@ const verified = async (sender: PresetSender, request: SignedRequest, places = [
 
 it("each name in the table of presets that are refused for their age is a preset", () => {
   const names = PRESET_SENDERS.map(([name]) => name);
-  expect(names).toEqual(expect.arrayContaining(Object.keys(REFUSED_WHEN_OLD)));
+  expect(names).toEqual(expect.arrayContaining(Object.keys({ ...REFUSED_WHEN_OLD, ...TAKEN_WHEN_OLD })));
 });
 
 describe.each(PRESET_SENDERS)("the preset %s", (name, sender) => {
@@ -55,7 +61,8 @@ describe.each(PRESET_SENDERS)("the preset %s", (name, sender) => {
   });
 
   it("a retry a day later is refused only where the platform signs it again", async () => {
-    const isRenewed = sender.source([sender.secrets[0] as string]).facts.renewsTimestamp === true;
+    const { facts } = sender.source([sender.secrets[0] as string]);
+    const isRenewed = facts.renewsTimestamp === true && TAKEN_WHEN_OLD[name] === undefined;
     const reason = REFUSED_WHEN_OLD[name];
     const result = await verified(sender, await sender.callback(0), [0], new Date(PRESET_NOW.getTime() + DAY_MS));
     if (isRenewed || reason !== undefined) expect(result, reason).toMatchObject({ kind: "refused" });

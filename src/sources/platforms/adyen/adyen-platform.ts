@@ -6,21 +6,17 @@ import { hmacPreset } from "../../presets/hmac-preset.ts";
  * adyen-node-api-library `src/utils/hmacValidator.ts`, `validateHMACSignature`; docs.adyen.com/platforms, "Manage
  * webhooks" and "Webhook structures and types".
  */
-export const adyenPlatform = hmacPreset({
-  preset: "adyen-platform",
-  facts: {
-    title: "Adyen for Platforms",
-    docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
-    proof: "signs",
-    identity: { why: "no id; the body has its time and the object" },
-    deadlineSeconds: 10,
-    retryHours: 720,
-  },
-  scheme: { key: "hex", signature: { header: "HmacSignature", encoding: "base64" }, signed: "{body}" },
-  contract: {
-    id: "sha256",
-    type: "body.type",
-    eventTime: { at: "body.timestamp", unit: "iso" },
-    responses: { received: { body: "[accepted]" } },
-  },
+export const adyenPlatform = hmacPreset("adyen-platform", {
+  title: "Adyen for Platforms",
+  docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
+  proof: "signs",
+  identity: { why: "no id; the body has its time and the object" },
+  deadlineSeconds: 10,
+  retryHours: 720,
+  key: "hex",
+  signature: { header: "HmacSignature", encoding: "base64" },
+  id: "sha256",
+  type: "body.type",
+  eventTime: { at: "body.timestamp", unit: "iso" },
+  responses: { received: { body: "[accepted]" } },
 });

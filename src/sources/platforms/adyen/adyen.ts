@@ -18,25 +18,19 @@ function reportId({ item }: Readable): string | undefined {
  * `adyen-platform`.
  * @throws OptionError that names the option that is wrong
  */
-export const adyen = secretPreset({
-  preset: "adyen",
-  facts: {
-    title: "Adyen",
-    docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
-    proof: "signs",
-    deadlineSeconds: 10,
-    retryHours: 720,
-    unsigned: "all fields of an item but its references, amount, eventCode and success",
-  },
+export const adyen = secretPreset("adyen", {
+  docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",
+  proof: "signs",
+  deadlineSeconds: 10,
+  retryHours: 720,
+  unsigned: "all fields of an item but its references, amount, eventCode and success",
   signs: "HMAC-SHA256 over fields of each item, in the body",
-  contract: {
-    batch: { at: "body.notificationItems[].NotificationRequestItem" },
-    id: [reportId, "{item.pspReference}.{item.eventCode}.{item.success}"],
-    isIdSigned: true,
-    type: "item.eventCode",
-    eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
-    responses: { received: { body: "[accepted]" } },
-  },
+  batch: { at: "body.notificationItems[].NotificationRequestItem" },
+  id: [reportId, "{item.pspReference}.{item.eventCode}.{item.success}"],
+  isIdSigned: true,
+  type: "item.eventCode",
+  eventTime: { at: "item.eventDate", unit: "iso", isSigned: false },
+  responses: { received: { body: "[accepted]" } },
   credential: { fields: ["hmacSignature"] },
   signBody: signAdyenItems,
   scheme: createAdyenItemsScheme,

@@ -38,21 +38,15 @@ const PLAIN = [
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
  * @throws OptionError that names the option that is wrong
  */
-export const alipay = optionsPreset<PublicKeyOptions>({
-  preset: "alipay",
-  facts: {
-    title: "Alipay",
-    docs: "https://docs.open.alipay.com/270/105902",
-    proof: "verifies",
-    retryHours: 25,
-  },
+export const alipay = optionsPreset<PublicKeyOptions>("alipay", {
+  docs: "https://docs.open.alipay.com/270/105902",
+  proof: "verifies",
+  retryHours: 25,
   signs: "RSA-SHA256 over the sorted fields of the body",
-  contract: {
-    body: "form",
-    id: "body.notify_id",
-    type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
-    responses: { received: SUCCESS, refused: FAILURE, failed: FAILURE },
-  },
+  body: "form",
+  id: "body.notify_id",
+  type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
+  responses: { received: SUCCESS, refused: FAILURE, failed: FAILURE },
   options: { publicKey: "required" },
   make(options) {
     const use = { settings: options, option: "publicKey" };

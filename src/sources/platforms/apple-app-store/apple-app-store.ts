@@ -6,7 +6,7 @@ import { optionsPreset } from "../../presets/preset.ts";
 import { x5cKeys } from "../../schemes/jwt-keys.ts";
 import { tokenInBody } from "../../schemes/token-place.ts";
 import { readCertificates } from "../../schemes/x5c-chain.ts";
-import type { PlatformFacts, SourceSettings } from "../../source-definition.ts";
+import type { SourceSettings } from "../../source-definition.ts";
 import { APPLE_ROOT_CA_G3 } from "./apple-root.ts";
 
 export interface AppleAppStoreOptions extends SourceSettings {
@@ -27,13 +27,6 @@ const TRUST = {
 };
 const PAYLOAD = "body.signedPayload";
 
-const FACTS: PlatformFacts = {
-  title: "Apple App Store",
-  docs: "https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications",
-  proof: "verifies",
-  retryHours: 157,
-};
-
 /**
  * App Store Server Notifications, version 2: `signedPayload` of the body is a JWS, ES256 by the certificate in its
  * `x5c`, whose chain leads to Apple's root. Bundle, app and environment must be ours. The JWSs inside, of the
@@ -43,22 +36,21 @@ const FACTS: PlatformFacts = {
  * Store Server Notifications".
  * @throws OptionError that names the option that is wrong
  */
-export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
-  preset: "apple-app-store",
-  facts: FACTS,
+export const appleAppStore = optionsPreset<AppleAppStoreOptions>("apple-app-store", {
+  docs: "https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications",
+  proof: "verifies",
+  retryHours: 157,
   signs: "JWS (ES256, `x5c` chain to Apple's root), in the body",
-  contract: {
-    decode: [
-      { at: PAYLOAD, as: "jws" },
-      { at: `${PAYLOAD}.data.signedTransactionInfo`, as: "jws" },
-      { at: `${PAYLOAD}.data.signedRenewalInfo`, as: "jws" },
-    ],
-    id: `${PAYLOAD}.notificationUUID`,
-    type: [`{${PAYLOAD}.notificationType}.{${PAYLOAD}.subtype}`, `${PAYLOAD}.notificationType`],
-    eventTime: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
-    data: PAYLOAD,
-    hasSignedTime: true,
-  },
+  decode: [
+    { at: PAYLOAD, as: "jws" },
+    { at: `${PAYLOAD}.data.signedTransactionInfo`, as: "jws" },
+    { at: `${PAYLOAD}.data.signedRenewalInfo`, as: "jws" },
+  ],
+  id: `${PAYLOAD}.notificationUUID`,
+  type: [`{${PAYLOAD}.notificationType}.{${PAYLOAD}.subtype}`, `${PAYLOAD}.notificationType`],
+  eventTime: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
+  data: PAYLOAD,
+  hasSignedTime: true,
   options: {
     bundleId: "required",
     appAppleId: "optional",
@@ -69,7 +61,7 @@ export const appleAppStore = optionsPreset<AppleAppStoreOptions>({
     const app = appOf(options);
     const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);
     return {
-      facts: app.environment === "Sandbox" ? { ...FACTS, retryHours: 0 } : FACTS,
+      ...(app.environment === "Sandbox" && { facts: { retryHours: 0 } }),
       secrets: [],
       credential: { fields: ["signedPayload"] },
       scheme: ({ clock }) =>

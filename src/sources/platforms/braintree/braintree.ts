@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonValue } from "../../../domain/index.ts";
-import type { ContractData } from "../../contract/event-contract.ts";
-import type { Readable } from "../../contract/reading.ts";
+import type { Handshake } from "../../contract/handshakes.ts";
 import { sha256Hex } from "../../formats/parse-body.ts";
 import { OptionError } from "../../option-error.ts";
 import { optionsPreset } from "../../presets/preset.ts";
@@ -15,25 +14,12 @@ export interface BraintreeOptions extends SourceSettings {
   readonly keys: BraintreeKeys | readonly BraintreeKeys[];
 }
 
-const contractOf = (current: BraintreeKeys): ContractData => ({
-  body: "form",
-  decode: [{ at: "body.bt_payload", as: "base64-text" }],
-  id: ({ body }) => sha256Hex(xmlOf(body)),
-  isIdSigned: true,
-  type: ({ body }) => kindOf(xmlOf(body)),
-  data: "body.bt_payload",
-  handshakes: [
-    {
-      isSigned: false,
-      method: "GET",
-      when: { "query.bt_challenge": true },
-      body: "none",
-      reply: {
-        kind: "text",
-        at: (from: Readable) => answerBraintreeChallenge(current, from.query("bt_challenge")),
-      },
-    },
-  ],
+const challenge = (current: BraintreeKeys): Handshake => ({
+  isSigned: false,
+  method: "GET",
+  when: { "query.bt_challenge": true },
+  body: "none",
+  reply: { kind: "text", at: (from) => answerBraintreeChallenge(current, from.query("bt_challenge")) },
 });
 
 /**
@@ -43,17 +29,19 @@ const contractOf = (current: BraintreeKeys): ContractData => ({
  * `lib/braintree/webhook_notification_gateway.js`; https://developer.paypal.com/braintree/docs/guides/webhooks/parse.
  * @throws OptionError that names the option that is wrong
  */
-export const braintree = optionsPreset<BraintreeOptions>({
-  preset: "braintree",
-  facts: {
-    title: "Braintree",
-    docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
-    proof: "signs",
-    deadlineSeconds: 30,
-    retryHours: 24,
-  },
+export const braintree = optionsPreset<BraintreeOptions>("braintree", {
+  docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
+  proof: "signs",
+  deadlineSeconds: 30,
+  retryHours: 24,
   signs: "HMAC-SHA1 over the payload, in the body",
-  contract: contractOf({ publicKey: "", privateKey: "" }),
+  body: "form",
+  decode: [{ at: "body.bt_payload", as: "base64-text" }],
+  id: ({ body }) => sha256Hex(xmlOf(body)),
+  isIdSigned: true,
+  type: ({ body }) => kindOf(xmlOf(body)),
+  data: "body.bt_payload",
+  handshakes: [challenge({ publicKey: "", privateKey: "" })],
   options: { keys: "required" },
   make(options) {
     const keys = keysOf(options.keys);
@@ -62,7 +50,7 @@ export const braintree = optionsPreset<BraintreeOptions>({
       secrets: keys.map(({ privateKey }) => privateKey),
       credential: { fields: ["bt_signature"] },
       scheme: () => createBraintreeScheme(keys),
-      contract: contractOf(current),
+      contract: { handshakes: [challenge(current)] },
     };
   },
 });

@@ -23,11 +23,7 @@ export interface DingTalkOptions extends FixedSecretOptions {
   readonly ownerKey: string | undefined;
 }
 
-const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): ContractData => ({
-  decrypt: (body) => decrypt(body, keys),
-  id: ({ body }) => sha256Hex(Buffer.from(JSON.stringify(body))),
-  isIdSigned: true,
-  type: "body.EventType",
+const responding = (respond: () => PlatformResponse): Pick<ContractData, "handshakes" | "responses"> => ({
   handshakes: [{ isSigned: true, when: { "body.EventType": "check_url" }, reply: { kind: "make", make: respond } }],
   responses: { received: respond },
 });
@@ -41,16 +37,16 @@ const contractOf = (keys: DingTalkKeys, respond: () => PlatformResponse): Contra
  * Source: open-dingtalk/DingTalk-Callback-Crypto, README.md and DingCallbackCrypto3.py, whose vector is the proof.
  * @throws OptionError that names the option that is wrong
  */
-export const dingtalk = optionsPreset<DingTalkOptions>({
-  preset: "dingtalk",
-  facts: {
-    title: "DingTalk",
-    docs: "https://open.dingtalk.com/document/orgapp/configure-event-subcription",
-    proof: "verifies",
-    deadlineSeconds: 1.5,
-  },
+export const dingtalk = optionsPreset<DingTalkOptions>("dingtalk", {
+  title: "DingTalk",
+  docs: "https://open.dingtalk.com/document/orgapp/configure-event-subcription",
+  proof: "verifies",
+  deadlineSeconds: 1.5,
   signs: "SHA-1 over the sorted texts of token, timestamp, nonce and the encrypted body",
-  contract: contractOf({ tokens: [], aesKeys: [], ownerKey: "" }, () => fixedResponse({})),
+  id: ({ body }) => sha256Hex(Buffer.from(JSON.stringify(body))),
+  isIdSigned: true,
+  type: "body.EventType",
+  ...responding(() => fixedResponse({})),
   options: { secret: "required", aesKey: "required", ownerKey: "required" },
   make(options) {
     const tokens = requiredTexts(options.secret);
@@ -59,12 +55,14 @@ export const dingtalk = optionsPreset<DingTalkOptions>({
     if (typeof ownerKey !== "string" || ownerKey === "")
       throw wrongOption("ownerKey", undefined, "the AppKey, CorpId or SuiteKey");
     const keys: DingTalkKeys = { tokens, aesKeys: aesTexts.map(aesKeyOf), ownerKey };
-    const respond = (): PlatformResponse => fixedResponse({ body: acknowledgement(keys) });
     return {
       secrets: [...tokens, ...aesTexts],
       credential: { fields: ["signature", "msg_signature"] },
       scheme: () => createScheme(tokens),
-      contract: contractOf(keys, respond),
+      contract: {
+        decrypt: (body) => decrypt(body, keys),
+        ...responding(() => fixedResponse({ body: acknowledgement(keys) })),
+      },
     };
   },
 });

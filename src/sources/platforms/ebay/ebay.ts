@@ -1,4 +1,4 @@
-import type { ContractData } from "../../contract/event-contract.ts";
+import type { Handshake } from "../../contract/handshakes.ts";
 import { optionError } from "../../option-error.ts";
 import { assertOneOf } from "../../presets/options.ts";
 import { optionsPreset } from "../../presets/preset.ts";
@@ -22,21 +22,11 @@ export interface EbayOptions extends SourceSettings {
 const APIS = { production: "https://api.ebay.com", sandbox: "https://api.sandbox.ebay.com" };
 const VERIFICATION_TOKEN = /^[A-Za-z0-9_-]{32,80}$/;
 
-const contractOf = (token: string): ContractData => ({
-  id: "body.notification.notificationId",
-  type: "body.metadata.topic",
-  eventTime: { at: "body.notification.eventDate", unit: "iso" },
-  handshakes: [
-    {
-      isSigned: false,
-      method: "GET",
-      when: { "query.challenge_code": true },
-      reply: {
-        kind: "json",
-        fields: { challengeResponse: { sha256: ["query.challenge_code", `=${token}`, "url"] } },
-      },
-    },
-  ],
+const challenge = (token: string): Handshake => ({
+  isSigned: false,
+  method: "GET",
+  when: { "query.challenge_code": true },
+  reply: { kind: "json", fields: { challengeResponse: { sha256: ["query.challenge_code", `=${token}`, "url"] } } },
 });
 
 /**
@@ -47,17 +37,17 @@ const contractOf = (token: string): ContractData => ({
  * proof.
  * @throws OptionError that names the option that is wrong
  */
-export const ebay = optionsPreset<EbayOptions>({
-  preset: "ebay",
-  facts: {
-    title: "eBay",
-    docs: "https://developer.ebay.com/marketplace-account-deletion",
-    proof: "verifies",
-    disables: "account deletions that stay unacknowledged disable the application's keys",
-  },
+export const ebay = optionsPreset<EbayOptions>("ebay", {
+  title: "eBay",
+  docs: "https://developer.ebay.com/marketplace-account-deletion",
+  proof: "verifies",
+  disables: "account deletions that stay unacknowledged disable the application's keys",
   signs: "ECDSA over `{body}`, keys of eBay's API",
   open: "a notification names none, so act only on users and orders that you know",
-  contract: contractOf("of no address"),
+  id: "body.notification.notificationId",
+  type: "body.metadata.topic",
+  eventTime: { at: "body.notification.eventDate", unit: "iso" },
+  handshakes: [challenge("of no address")],
   options: {
     verificationToken: "required",
     clientId: "optional",
@@ -80,7 +70,7 @@ export const ebay = optionsPreset<EbayOptions>({
           fetchKey: async (id) => credentials && fetchEbayKey(id, credentials),
           ...(publicKeys !== undefined && { publicKeys }),
         }),
-      contract: contractOf(token),
+      contract: { handshakes: [challenge(token)] },
     };
   },
 });

@@ -43,22 +43,16 @@ function split(element: JsonValue, entry: JsonValue | undefined): readonly JsonV
  * the hash of its text, name it. WhatsApp has a preset of its own.
  * Source: Meta, "Webhooks, getting started" and "Messenger Platform, webhooks".
  */
-export const meta = graphPreset({
-  preset: "meta",
-  facts: {
-    title: "Meta",
-    docs: "https://developers.facebook.com/docs/graph-api/webhooks/getting-started",
-    proof: "signs",
-    retryHours: 36,
-  },
-  contract: {
-    id: [messageId, "{parent.id}.{item.timestamp}.{sha256}", "{parent.id}.{parent.time}.{sha256}"],
-    isIdSigned: true,
-    type: ["{body.object}.{item.field}", messagingType],
-    eventTime: { at: "parent.time", unit: "seconds" },
-    batch: {
-      at: ["changes", "changed_fields", "messaging", "standby"].map((list) => `body.entry[].${list}[]`),
-      split,
-    },
+export const meta = graphPreset("meta", {
+  docs: "https://developers.facebook.com/docs/graph-api/webhooks/getting-started",
+  proof: "signs",
+  retryHours: 36,
+  id: [messageId, "{parent.id}.{item.timestamp}.{sha256}", "{parent.id}.{parent.time}.{sha256}"],
+  isIdSigned: true,
+  type: ["{body.object}.{item.field}", messagingType],
+  eventTime: { at: "parent.time", unit: "seconds" },
+  batch: {
+    at: ["changes", "changed_fields", "messaging", "standby"].map((list) => `body.entry[].${list}[]`),
+    split,
   },
 });

@@ -30,31 +30,26 @@ function errorsId(from: Readable): string | undefined {
  * status's id has its message's id, the status, its time and, in a group, its participant.
  * Source: Meta, "WhatsApp Cloud API, webhooks": retries for 7 days, bodies of up to 3 MB; "Group messaging" (statuses).
  */
-export const whatsapp = graphPreset({
-  preset: "whatsapp",
-  facts: {
-    title: "WhatsApp",
-    docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",
-    proof: "signs",
-    identity: { why: "`errors` of an account have neither id nor time, and are an event at each delivery" },
-    retryHours: 168,
-    maxBodyBytes: 3_000_000,
-  },
-  contract: {
-    id: [
-      "item.value.messages[0].id",
-      `${STATUS}.{item.value.statuses[0].recipient_participant_id}`,
-      `${STATUS}.{item.value.statuses[0].recipient_participant_user_id}`,
-      STATUS,
-      "item.value.message_echoes[0].id",
-      "{item.value.calls[0].id}.{item.value.calls[0].event}",
-      "{parent.id}.{parent.time}.{sha256}",
-      errorsId,
-      "{parent.id}.{sha256}",
-    ],
-    isIdSigned: true,
-    type: "item.field",
-    eventTime: { at: "item.value.messages[0].timestamp", unit: "seconds" },
-    batch: { at: "body.entry[].changes[]", split },
-  },
+export const whatsapp = graphPreset("whatsapp", {
+  title: "WhatsApp",
+  docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",
+  proof: "signs",
+  identity: { why: "`errors` of an account have neither id nor time, and are an event at each delivery" },
+  retryHours: 168,
+  maxBodyBytes: 3_000_000,
+  id: [
+    "item.value.messages[0].id",
+    `${STATUS}.{item.value.statuses[0].recipient_participant_id}`,
+    `${STATUS}.{item.value.statuses[0].recipient_participant_user_id}`,
+    STATUS,
+    "item.value.message_echoes[0].id",
+    "{item.value.calls[0].id}.{item.value.calls[0].event}",
+    "{parent.id}.{parent.time}.{sha256}",
+    errorsId,
+    "{parent.id}.{sha256}",
+  ],
+  isIdSigned: true,
+  type: "item.field",
+  eventTime: { at: "item.value.messages[0].timestamp", unit: "seconds" },
+  batch: { at: "body.entry[].changes[]", split },
 });

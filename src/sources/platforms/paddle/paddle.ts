@@ -10,30 +10,22 @@ export type { ReconcilingOptions as PaddleOptions } from "../../presets/hmac-pre
  * old, so each try is signed with a new time. This preset takes 300 s, which a slow network and a clock that is off do
  * not exceed. Records keep out replays.
  */
-export const paddle = hmacPreset<ReconcilingOptions>({
-  preset: "paddle",
-  facts: {
-    title: "Paddle",
-    docs: "https://developer.paddle.com/webhooks/signature-verification",
-    proof: "verifies",
-    deadlineSeconds: 5,
-    retryHours: 72,
-    renewsTimestamp: true,
+export const paddle = hmacPreset<ReconcilingOptions>("paddle", {
+  docs: "https://developer.paddle.com/webhooks/signature-verification",
+  proof: "verifies",
+  deadlineSeconds: 5,
+  retryHours: 72,
+  renewsTimestamp: true,
+  signature: {
+    header: "Paddle-Signature",
+    encoding: "hex",
+    fields: { separator: ";", assignment: "=", value: "h1", timestamp: "ts" },
   },
-  scheme: {
-    signature: {
-      header: "Paddle-Signature",
-      encoding: "hex",
-      fields: { separator: ";", assignment: "=", value: "h1", timestamp: "ts" },
-    },
-    signed: "{timestamp}:{body}",
-    timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
-  },
-  contract: {
-    id: "body.event_id",
-    type: "body.event_type",
-    eventTime: { at: "body.occurred_at", unit: "iso" },
-    hasSignedTime: true,
-  },
+  signed: "{timestamp}:{body}",
+  timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
+  id: "body.event_id",
+  type: "body.event_type",
+  eventTime: { at: "body.occurred_at", unit: "iso" },
+  hasSignedTime: true,
   reconcile: paddleEvents,
 });

@@ -20,26 +20,21 @@ export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "cert
  * developer.paypal.com/api/rest/webhooks, "Self verification" (25 tries within three days).
  * @throws OptionError that names the option that is wrong
  */
-export const paypal = optionsPreset<PayPalOptions>({
-  preset: "paypal",
-  facts: {
-    title: "PayPal",
-    docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
-    proof: "verifies",
-    identity: {
-      why: "`id` is the event's, over all its transmissions; other bodies of the same checksum could have another one",
-      source: "https://developer.paypal.com/api/rest/webhooks/rest/",
-    },
-    retryHours: 72,
-    unsigned: "the body but for its CRC-32, which is no cryptographic hash",
+export const paypal = optionsPreset<PayPalOptions>("paypal", {
+  title: "PayPal",
+  docs: "https://developer.paypal.com/api/rest/webhooks/rest/",
+  proof: "verifies",
+  identity: {
+    why: "`id` is the event's, over all its transmissions; other bodies of the same checksum could have another one",
+    source: "https://developer.paypal.com/api/rest/webhooks/rest/",
   },
+  retryHours: 72,
+  unsigned: "the body but for its CRC-32, which is no cryptographic hash",
   signs: "RSA-SHA256 over id, time, webhook id and the CRC-32 of the body",
-  contract: {
-    id: "body.id",
-    type: "body.event_type",
-    eventTime: { at: "body.create_time", unit: "iso", isSigned: false },
-    isIdSigned: false,
-  },
+  id: "body.id",
+  type: "body.event_type",
+  eventTime: { at: "body.create_time", unit: "iso", isSigned: false },
+  isIdSigned: false,
   options: { webhookId: "required", environment: "optional", certificates: "optional" },
   make(options) {
     const { environment = "live", certificates } = options;

@@ -12,29 +12,21 @@ export type { ReconcilingOptions as StripeOptions } from "../../presets/hmac-pre
  * future; so does this preset. While a secret is rolled Stripe sends one `v1` for each. Test events of its dashboard share
  * one id, which gets the signed time behind it.
  */
-export const stripe = hmacPreset<ReconcilingOptions>({
-  preset: "stripe",
-  facts: {
-    title: "Stripe",
-    docs: "https://docs.stripe.com/webhooks/signature",
-    proof: "signs",
-    // Not documented: Stripe asks for a response before any complex logic.
-    deadlineSeconds: 10,
-    retryHours: 72,
-    renewsTimestamp: true,
-  },
-  scheme: {
-    signature: timedFields("Stripe-Signature"),
-    signed: "{timestamp}.{body}",
-    timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
-  },
-  contract: {
-    id: [testEventId, "body.id"],
-    isIdSigned: true,
-    type: "body.type",
-    eventTime: { at: "body.created", unit: "seconds" },
-    hasSignedTime: true,
-  },
+export const stripe = hmacPreset<ReconcilingOptions>("stripe", {
+  docs: "https://docs.stripe.com/webhooks/signature",
+  proof: "signs",
+  // Not documented: Stripe asks for a response before any complex logic.
+  deadlineSeconds: 10,
+  retryHours: 72,
+  renewsTimestamp: true,
+  signature: timedFields("Stripe-Signature"),
+  signed: "{timestamp}.{body}",
+  timestamp: { unit: "seconds", toleranceSeconds: 300, direction: "past" },
+  id: [testEventId, "body.id"],
+  isIdSigned: true,
+  type: "body.type",
+  eventTime: { at: "body.created", unit: "seconds" },
+  hasSignedTime: true,
   reconcile: stripeEvents,
   // An API key would verify nothing.
   secretFault: (secret) =>

@@ -7,21 +7,16 @@ import { createTwilioScheme } from "./twilio-scheme.ts";
  * Source: twilio-node `src/webhooks/webhooks.ts`; twilio.com/docs/events/webhook-quickstart (5 s).
  * @throws OptionError that names the option that is wrong
  */
-export const twilioEvents = secretPreset({
-  preset: "twilio-events",
-  facts: {
-    title: "Twilio Event Streams",
-    docs: "https://www.twilio.com/docs/events/webhook-quickstart",
-    proof: "signs",
-    deadlineSeconds: 5,
-  },
+export const twilioEvents = secretPreset("twilio-events", {
+  title: "Twilio Event Streams",
+  docs: "https://www.twilio.com/docs/events/webhook-quickstart",
+  proof: "signs",
+  deadlineSeconds: 5,
   signs: "HMAC-SHA1 over the address, which holds the SHA-256 of the body",
-  contract: {
-    batch: { at: "body" },
-    id: "item.id",
-    type: "item.type",
-    eventTime: { at: "item.time", unit: "iso" },
-  },
+  batch: { at: "body" },
+  id: "item.id",
+  type: "item.type",
+  eventTime: { at: "item.time", unit: "iso" },
   signsPath: () => true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),

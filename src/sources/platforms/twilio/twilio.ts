@@ -41,37 +41,31 @@ const sample: OwnSample = (type, id) => {
  * Event Streams are `twilio-events`.
  * @throws OptionError that names the option that is wrong
  */
-export const twilio = secretPreset({
-  preset: "twilio",
-  facts: {
-    title: "Twilio",
-    docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
-    proof: "signs",
-    identity: {
-      why: "`I-Twilio-Idempotency-Token` stays over retries; without it what was signed is the key",
-    },
-    deadlineSeconds: 15,
+export const twilio = secretPreset("twilio", {
+  docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
+  proof: "signs",
+  identity: {
+    why: "`I-Twilio-Idempotency-Token` stays over retries; without it what was signed is the key",
   },
+  deadlineSeconds: 15,
   signs: "HMAC-SHA1 over the address and the sorted fields of the body",
-  contract: {
-    body: "json-or-form",
-    emptyBody: "query",
-    methods: ["GET"],
-    id: ["header.I-Twilio-Idempotency-Token", "sha256"],
-    type: [
-      "body.EventType",
-      "body.type",
-      "recording.{body.RecordingStatus}",
-      "message.{body.MessageStatus}",
-      "message.{body.SmsStatus}",
-      "call.{body.CallStatus}",
-      "=callback",
-    ],
-    isIdSigned: false,
-    responses: { received: respond },
-  },
+  body: "json-or-form",
+  emptyBody: "query",
+  methods: ["GET"],
+  id: ["header.I-Twilio-Idempotency-Token", "sha256"],
+  type: [
+    "body.EventType",
+    "body.type",
+    "recording.{body.RecordingStatus}",
+    "message.{body.MessageStatus}",
+    "message.{body.SmsStatus}",
+    "call.{body.CallStatus}",
+    "=callback",
+  ],
+  isIdSigned: false,
+  responses: { received: respond },
   sample,
-  headers: signTwilio,
+  sign: signTwilio,
   signsPath: () => true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),

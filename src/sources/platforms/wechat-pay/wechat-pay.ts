@@ -1,5 +1,4 @@
 import { isJsonObject, isRefused, type JsonObject, type JsonValue, ownValue } from "../../../domain/index.ts";
-import type { ContractData } from "../../contract/event-contract.ts";
 import type { Decoded } from "../../formats/body-formats.ts";
 import { decryptGcm, decryptJson, encryptedBytes, undecryptable } from "../../formats/decryption.ts";
 import { optionError, wrongOption } from "../../option-error.ts";
@@ -33,14 +32,6 @@ const SCHEME: PublicKeyData = {
 };
 
 const FAILURE = { body: { code: "FAIL", message: "not processed" } };
-const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
-  decrypt: (body) => decrypt(body, apiKeys),
-  id: "body.id",
-  type: "body.event_type",
-  eventTime: { at: "body.create_time", unit: "iso" },
-  hasSignedTime: true,
-  responses: { received: { status: 200 }, refused: FAILURE, failed: FAILURE },
-});
 
 /**
  * WeChat Pay, API v3: `Wechatpay-Signature`, RSA-SHA256 over timestamp, nonce and body, each with a newline after it, by the
@@ -50,18 +41,19 @@ const contractOf = (apiKeys: readonly Uint8Array[]): ContractData => ({
  * `decipher_gcm`, which leaves the tag unchecked; https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html.
  * @throws OptionError that names the option that is wrong
  */
-export const wechatPay = optionsPreset<WeChatPayOptions>({
-  preset: "wechat-pay",
-  facts: {
-    title: "WeChat Pay",
-    docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
-    proof: "community",
-    deadlineSeconds: 5,
-    retryHours: 25,
-    renewsTimestamp: true,
-  },
+export const wechatPay = optionsPreset<WeChatPayOptions>("wechat-pay", {
+  title: "WeChat Pay",
+  docs: "https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html",
+  proof: "community",
+  deadlineSeconds: 5,
+  retryHours: 25,
+  renewsTimestamp: true,
   signs: SCHEME,
-  contract: contractOf([]),
+  id: "body.id",
+  type: "body.event_type",
+  eventTime: { at: "body.create_time", unit: "iso" },
+  hasSignedTime: true,
+  responses: { received: { status: 200 }, refused: FAILURE, failed: FAILURE },
   options: { secret: "required", keys: "either", merchant: "either" },
   make(options) {
     const secrets = requiredTexts(options.secret);
@@ -79,7 +71,7 @@ export const wechatPay = optionsPreset<WeChatPayOptions>({
             fetchCertificate: (serial) => fetchWeChatCertificate(serial, { merchant, apiKeys, clock }),
           }),
         }),
-      contract: contractOf(apiKeys),
+      contract: { decrypt: (body) => decrypt(body, apiKeys) },
     };
   },
 });
