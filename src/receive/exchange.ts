@@ -1,10 +1,7 @@
 import type { FaultCode } from "../domain/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
 
-/**
- * One HTTP request and its response: plain values, a way to read bytes and a way to respond. The listener's is
- * `NodeExchange` in `http/`.
- */
+/** One HTTP request and its response, as plain values. The listener's is `NodeExchange` in `http/`. */
 export interface Exchange {
   readonly method: string;
   /** Path and query exactly as they were sent, since some platforms sign them. */
@@ -19,8 +16,6 @@ export interface Exchange {
   /** The client's, in the form of `normalAddress`; empty where the connection is gone already. */
   readonly address: string;
   readonly protocol: "http" | "https";
-  /** Whether the pieces of its body belong to nothing else, so that their memory is given back at once. */
-  readonly ownsPieces: boolean;
   /** Starts to read the body; called once at most. */
   readBody(reader: BodyReader): void;
   /** Leaves the rest of the body unread; the reader may still be called. */

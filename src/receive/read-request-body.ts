@@ -24,8 +24,10 @@ const EVICTED =
 export function readRequestBody(exchange: Exchange, limits: BodyLimits, ended: BodyEnded): void {
   const { "content-length": length } = exchange.headers;
   const announced = length === undefined ? limits.maxBytes : Number(length);
-  if (announced > limits.maxBytes) return ended(refused("body_too_large"));
-  exchange.readBody(new RequestBody(exchange, limits, announced, ended));
+  const body = new RequestBody(exchange, limits, announced, ended);
+  // It reports at once a client that has left.
+  exchange.readBody(body);
+  if (announced > limits.maxBytes) body.fail(refused("body_too_large"));
 }
 
 /**
@@ -44,7 +46,7 @@ class RequestBody implements BodyReader {
   #isOver = false;
 
   constructor(exchange: Exchange, limits: BodyLimits, announced: number, ended: BodyEnded) {
-    const evict = () => this.#fail(failed("overloaded", EVICTED));
+    const evict = () => this.fail(failed("overloaded", EVICTED));
     this.#exchange = exchange;
     this.#maxBytes = limits.maxBytes;
     this.#announced = announced;
@@ -54,8 +56,8 @@ class RequestBody implements BodyReader {
 
   piece(bytes: Uint8Array): void {
     if (this.#isOver) return;
-    if (this.#length + bytes.length > this.#maxBytes) this.#fail(refused("body_too_large"));
-    else if (!this.#add(bytes)) this.#fail(failed("overloaded", EVICTED));
+    if (this.#length + bytes.length > this.#maxBytes) this.fail(refused("body_too_large"));
+    else if (!this.#add(bytes)) this.fail(failed("overloaded", EVICTED));
   }
 
   end(): void {
@@ -66,10 +68,10 @@ class RequestBody implements BodyReader {
   }
 
   lost(): void {
-    this.#fail(refused("malformed_request"));
+    this.fail(refused("malformed_request"));
   }
 
-  #fail(fault: BodyFault): void {
+  fail(fault: BodyFault): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#exchange.stopReading();
@@ -87,7 +89,7 @@ class RequestBody implements BodyReader {
     } else {
       if (!this.#grow(after)) return false;
       new Uint8Array(this.#buffer as ArrayBuffer).set(piece, this.#length);
-      this.#free(piece);
+      free(piece);
     }
     this.#length = after;
     return true;
@@ -101,7 +103,7 @@ class RequestBody implements BodyReader {
     if (this.#buffer === undefined) {
       this.#buffer = new ArrayBuffer(capacity);
       if (this.#only !== undefined) new Uint8Array(this.#buffer).set(this.#only);
-      this.#free(this.#only);
+      free(this.#only);
       this.#only = undefined;
     } else this.#buffer = this.#buffer.transfer(capacity);
     return true;
@@ -114,16 +116,15 @@ class RequestBody implements BodyReader {
 
   /** Gives the memory back at once, and not with the next collection of garbage. */
   #drop(): void {
-    this.#free(this.#only);
+    free(this.#only);
     this.#buffer?.transfer(0);
     this.#only = undefined;
     this.#buffer = undefined;
   }
+}
 
-  /** Only memory that holds nothing else: a piece of a pool shares it. */
-  #free(piece: Uint8Array | undefined): void {
-    if (!this.#exchange.ownsPieces) return;
-    const { buffer, byteLength = 0 } = piece ?? {};
-    if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
-  }
+/** Only memory that holds nothing else: a piece of a pool shares it. */
+function free(piece: Uint8Array | undefined): void {
+  const { buffer, byteLength = 0 } = piece ?? {};
+  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
 }

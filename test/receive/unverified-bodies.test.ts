@@ -118,14 +118,15 @@ describe("bodies that are not verified yet", () => {
   const leave = (message: IncomingMessage) => once(message.destroy(), "close");
 
   it.each([
-    ["before it is read", leave, async () => {}],
-    ["while it is read", async () => {}, leave],
-  ])("a body whose client leaves %s ends as malformed, and is not counted", async (_when, before, after) => {
+    ["before it is read", leave, async () => {}, 1_000],
+    ["before it is read, with a length over the bound,", leave, async () => {}, 100],
+    ["while it is read", async () => {}, leave, 1_000],
+  ])("a body whose client leaves %s ends as malformed, and is not counted", async (_when, before, after, maxBytes) => {
     const bodies = new UnverifiedBodies(1_000, 1_000);
     const found = Promise.withResolvers<unknown>();
     await withHttpServer(
       async (message, response) => {
-        const limits = { maxBytes: 1_000, address: CLIENT, unverified: bodies };
+        const limits = { maxBytes, address: CLIENT, unverified: bodies };
         const ended: unknown[] = [];
         await before(message);
         readRequestBody(nodeExchange(message, response), limits, (body) => ended.push(body));
