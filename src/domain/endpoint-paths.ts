@@ -1,6 +1,6 @@
 import { PLATFORM, type Version } from "./event.ts";
 
-export interface CallbackPath {
+interface CallbackPath {
   /** The source's name. */
   readonly source: string;
   readonly path: string;
@@ -8,7 +8,7 @@ export interface CallbackPath {
 }
 
 /** A source other than `platform`, and the path that was chosen for it. */
-export type SourcePath = Pick<CallbackPath, "source"> & { readonly path?: string | undefined };
+type SourcePath = Pick<CallbackPath, "source"> & { readonly path?: string | undefined };
 
 /** The addresses that platforms call (SPEC 4), below the base path of `CALLBACK_BASE_URL`. */
 export interface EndpointPaths {
@@ -21,23 +21,16 @@ export interface EndpointPaths {
   readonly capture: string;
 }
 
-interface EndpointOptions {
-  readonly startsFlows?: boolean;
-  /** Whether the built-in protocol (`platform`) is a source. */
-  readonly servesPlatform?: boolean;
-  readonly sources?: readonly SourcePath[];
-}
-
 export function endpointPaths(
   basePath: string,
   oauthScopePath: string,
-  { startsFlows = true, servesPlatform = true, sources = [] }: EndpointOptions = {},
+  options: { startsFlows?: boolean; servesPlatform?: boolean; sources?: readonly SourcePath[] } = {},
 ): EndpointPaths {
+  const { startsFlows = true, servesPlatform = true, sources = [] } = options;
   const oauth = `${basePath}/api/${oauthScopePath}/oauth-`;
+  const served: readonly SourcePath[] = servesPlatform ? [{ source: PLATFORM }, ...sources] : sources;
   return {
-    callbacks: [...(servesPlatform ? [{ source: PLATFORM }] : []), ...sources].flatMap((one) =>
-      callbackPaths(basePath, one),
-    ),
+    callbacks: served.flatMap((one) => callbackPaths(basePath, one)),
     redirect: `${oauth}callback`,
     done: `${oauth}done`,
     capture: `${basePath}/_oncehook/captured`,

@@ -102,11 +102,7 @@ export function sourceRetry(platformHours = 0, options: RetryOptions = {}): Requ
 }
 
 /** @param chance from 0 up to 1, drawn for each call @returns milliseconds from an attempt to the retry after it */
-export function retryDelayMs(
-  { delaysMs, jitter }: Omit<RetryPolicy, "max">,
-  retriesDone: number,
-  chance: number,
-): number {
+export function retryDelayMs({ delaysMs, jitter }: RetryPolicy, retriesDone: number, chance: number): number {
   const delayMs = delaysMs[Math.min(retriesDone, delaysMs.length - 1)] as number;
   return Math.round(delayMs * (1 + jitter * chance));
 }

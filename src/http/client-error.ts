@@ -16,11 +16,7 @@ const CODES: Readonly<Record<string, FaultCode>> = {
 export type ClientErrors = ReturnType<typeof createClientErrors>;
 
 /** Bytes that Node does not take for a request, and requests that stop being one while they arrive. */
-export function createClientErrors({
-  callbackLog,
-  onResponse,
-  receiver,
-}: Pick<ReceiveDependencies, "callbackLog" | "onResponse" | "receiver">) {
+export function createClientErrors({ callbackLog, onResponse, receiver }: ReceiveDependencies) {
   const inFlight = new WeakSet<Socket>();
   const sentCodes = new WeakMap<Socket, FaultCode>();
   return {
@@ -30,10 +26,7 @@ export function createClientErrors({
     codeFor: (socket: Socket) => sentCodes.get(socket),
     /** Writes a response to the socket, since Node has no request here, and logs what is known. */
     respond(error: NodeJS.ErrnoException, socket: Socket): void {
-      if (error.code === "ECONNRESET" || !socket.writable) {
-        socket.destroy();
-        return;
-      }
+      if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
       const code = CODES[error.code ?? ""] ?? "malformed_request";
       const { status, message } = FAULTS[code];
       const body = JSON.stringify({ error: message });

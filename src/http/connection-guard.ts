@@ -136,15 +136,9 @@ function createRequests(limit: ConnectionLimit, unread: DeadlineList<Socket>, on
     const parser = parserOf(socket);
     if (parser) parser.onIncoming = STOP_PARSING;
     // A stream would go on for as long as its reader stays.
-    if (current?.headersSent && !current.writableEnded) {
-      socket.destroy();
-      return;
-    }
+    if (current?.headersSent && !current.writableEnded) return void socket.destroy();
     socket.pause();
-    if (current === undefined) {
-      socket.destroySoon();
-      return;
-    }
+    if (current === undefined) return socket.destroySoon();
     current.shouldKeepAlive = false;
     current.once("close", () => socket.destroySoon());
   }
@@ -218,13 +212,10 @@ function createSmallPieces(onClosed: () => void) {
   return {
     began(socket: Socket): void {
       const known = watched.get(socket);
-      if (known !== undefined) {
-        known.free = FREE_OF_EACH_BODY;
-        return;
-      }
-      const parser = parserOf(socket);
-      const at = parser ? onBodyOf(parser) : undefined;
-      if (parser && at !== undefined) watch(socket, parser, at);
+      const parser = known === undefined ? parserOf(socket) : undefined;
+      const at = parser && onBodyOf(parser);
+      if (known !== undefined) known.free = FREE_OF_EACH_BODY;
+      else if (parser && at !== undefined) watch(socket, parser, at);
     },
   };
 }

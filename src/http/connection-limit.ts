@@ -2,16 +2,14 @@ import type { Socket } from "node:net";
 import { createMinuteCounter } from "../observability/index.ts";
 import { LinkedList, type ListEntry, normalAddress, rateKey } from "../system/index.ts";
 
-export interface ConnectionLimits {
-  readonly max: number;
-  /** An IPv6 address counts by its /64. */
-  readonly maxPerAddress: number;
-  /** Whether the limit for one address does not apply to this one: all of a proxy's clients share its address. */
-  readonly isProxy: (address: string) => boolean;
-}
-
-export interface ConnectionLimitOptions {
-  readonly limits: ConnectionLimits;
+interface ConnectionLimitOptions {
+  readonly limits: {
+    readonly max: number;
+    /** An IPv6 address counts by its /64. */
+    readonly maxPerAddress: number;
+    /** Whether the limit for one address does not apply to this one: all of a proxy's clients share its address. */
+    readonly isProxy: (address: string) => boolean;
+  };
   /** Ends the oldest unfinished body, of this address or of any, with its connection. False where there is none. */
   readonly endOldestBody: (address?: string) => boolean;
   /** Receives, at most once a minute, how many connections were closed. */

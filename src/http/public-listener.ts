@@ -6,7 +6,7 @@ import { createAllowList, LinkedList, normalAddress } from "../system/index.ts";
 import { createAcceptGate, createUnverifiedThrottle } from "./accept-gate.ts";
 import { createClientErrors } from "./client-error.ts";
 import { guardConnections } from "./connection-guard.ts";
-import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
+import { type ConnectionLimit, createConnectionLimit } from "./connection-limit.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { createReadOrigin } from "./read-origin.ts";
 import type { TlsPair } from "./tls.ts";
@@ -15,10 +15,8 @@ export interface PublicListenerOptions extends RouteOptions {
   readonly trustProxy: readonly string[];
   /** At least `maxBodyBytes`, and that of each source. */
   readonly maxUnverifiedBytes: number;
-  readonly connections: Omit<ConnectionLimits, "isProxy">;
+  readonly connections: { readonly max: number; readonly maxPerAddress: number };
   readonly tls: TlsPair | null;
-  /** 10 s unless given. */
-  readonly writeTimeoutMs?: number;
 }
 
 export type Listener = ReturnType<typeof createPublicListener>;
@@ -45,7 +43,6 @@ export function createPublicListener(options: PublicListenerOptions, deps: Recei
   const throttle = createUnverifiedThrottle(connections, acceptGate);
   const exchanges = { originOf: createReadOrigin(options.trustProxy), throttle, clientErrors };
   const requests = new RequestSequence(options, deps, unverified);
-  const writeTimeoutMs = options.writeTimeoutMs ?? WRITE_TIMEOUT_MS;
   const stopGraceMs = Math.min(STOP_GRACE_MS, options.requestTimeoutMs);
   const inFlight = new LinkedList<ServerResponse>();
   const server = createServer(options, (message, response) => {
@@ -67,7 +64,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Recei
   server.on("clientError", clientErrors.respond);
   const guard = guardConnections(server, {
     limit: connections,
-    writeTimeoutMs,
+    writeTimeoutMs: WRITE_TIMEOUT_MS,
     report: (reason, closed) =>
       deps.receiver.log.warn({ closed }, `connections to the public listener were closed: ${reason}`),
   });
@@ -81,7 +78,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Recei
       server.listen(where);
       return once(server, "listening");
     },
-    async close(): Promise<unknown> {
+    async close(): Promise<void> {
       if (!server.listening) return;
       // They would stay for ever.
       deps.capture?.buffer.end();
@@ -110,10 +107,7 @@ function connectionLimit(
     limits: { ...connections, isProxy: (address) => isProxy(normalAddress(address)) },
     endOldestBody: (address) => unverified.endOldest(address),
     report(closed) {
-      const bounds = {
-        max_connections: connections.max,
-        max_connections_per_address: connections.maxPerAddress,
-      };
+      const bounds = { max_connections: connections.max, max_connections_per_address: connections.maxPerAddress };
       const reason = "MAX_CONNECTIONS or MAX_CONNECTIONS_PER_ADDRESS is reached";
       log.warn({ closed, ...bounds }, `connections to the public listener were closed: ${reason}`);
     },

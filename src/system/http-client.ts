@@ -71,13 +71,12 @@ async function readBeyond(body: AsyncIterable<Uint8Array>, maxBytes: number): Pr
 }
 
 const MAX_BYTES = 1_048_576;
-const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 /** `fetch` that follows no redirect and reads at most 1 MiB; for a platform's servers. */
 export async function boundedFetch(url: string, init: object = {}): Promise<Response> {
   const response = await fetch(url, { ...init, redirect: "manual" });
   const { status, headers } = response;
-  if (response.body === null || WITHOUT_BODY.has(status)) return response;
+  if (response.body === null) return response;
   const read = await readBeyond(response.body, MAX_BYTES);
   if (read.length > MAX_BYTES) throw new Error(`${new URL(url).origin} answers with more than ${MAX_BYTES} bytes`);
   // The body is decoded already, so it is neither compressed nor of the length that was announced.
