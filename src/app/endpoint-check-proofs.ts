@@ -1,5 +1,5 @@
 import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
-import type { IsEndpointCheck } from "../receive/index.ts";
+import type { DistinctHeaders } from "../sources/index.ts";
 import type { Encryptor } from "../system/index.ts";
 
 const HEADER = "x-oncehook-endpoint-check";
@@ -39,7 +39,7 @@ export function createEndpointCheckProofs(encryptor: Encryptor, clock: Clock) {
       time.writeDoubleBE(clock.now().getTime());
       return { [HEADER]: Buffer.from(encryptor.encrypt(time, CONTEXT)).toString("base64url") };
     },
-    accept(headers: Parameters<IsEndpointCheck>[0]): boolean {
+    accept(headers: DistinctHeaders): boolean {
       const [text = "", ...others] = headers[HEADER] ?? [];
       if (text === "" || others.length > 0 || text.length > MAX_PROOF_LENGTH) return false;
       const encrypted = fromCanonicalBase64url(text);

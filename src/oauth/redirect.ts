@@ -14,7 +14,7 @@ import {
 import { inSpan } from "../observability/tracing/index.ts";
 import {
   type BodyReservation,
-  type BuildLogEntry,
+  type Callback,
   type CallbackResult,
   type Delivery,
   processDelivery,
@@ -64,7 +64,7 @@ const REMOVAL_LEASE_MS = 10_000;
 export async function processRedirect(
   redirect: Redirect,
   deps: FlowDependencies,
-  buildLogEntry: BuildLogEntry,
+  buildLogEntry: Callback["buildLogEntry"],
 ): Promise<CallbackResult> {
   const parameters = parametersOf(redirect.query, redirect.body);
   if (isRefused(parameters)) return { outcome: parameters };

@@ -68,7 +68,7 @@ async function startWaiting(
   try {
     const validated = await event;
     if ("kind" in validated) return settle(validated);
-    const slot = await takeSlot({ input, handler }, receiver);
+    const slot = await takeSlot(input, handler, receiver);
     if (slot !== undefined && "kind" in slot) return settle(slot);
     attempt = new Attempt({ input, handler, event: validated, slot }, receiver, settle);
   } catch (error) {
@@ -155,25 +155,25 @@ class Attempt implements PendingEvent {
   }
 
   #startHandler(scope: OnceScope): Promise<unknown> {
+    const { input, event } = this.#validated;
     this.#runs += 1;
     this.#handlerStartedAt = performance.now();
-    this.#validated.input.dryRun?.reset();
+    input.dryRun?.reset();
     this.#span?.fail(new TransactionLost());
-    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#validated.input.eventType}`);
-    const span = this.#span;
-    if (this.#runs > 1) return this.#handleAgain(scope);
-    if (span === undefined) return this.#callHandler(this.#validated.event, scope);
-    return span.within(() => this.#callHandler(this.#validated.event, scope));
+    this.#span = this.#receiver.tracer?.startSpan(`handler ${input.eventType}`);
+    return this.#runs > 1 ? this.#handleAgain(scope) : this.#handleInSpan(event, scope);
+  }
+
+  #handleInSpan(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
+    if (this.#span === undefined) return this.#callHandler(event, scope);
+    return this.#span.within(() => this.#callHandler(event, scope));
   }
 
   /** Runs the handler again after its transaction was lost. It gets a fresh copy: the earlier run may have changed the event. */
   async #handleAgain(scope: OnceScope): Promise<unknown> {
     const { input, handler } = this.#validated;
     const event = await validateEvent(input, handler, this.#receiver);
-    if (!("kind" in event)) {
-      const call = () => this.#callHandler(event, scope);
-      return this.#span === undefined ? call() : this.#span.within(call);
-    }
+    if (!("kind" in event)) return this.#handleInSpan(event, scope);
     const why = isRefused(event) ? event.message : errorText((event as Failed).cause);
     throw new Error(`the event is not valid any more: ${why}`);
   }

@@ -14,7 +14,6 @@ export class EventLock {
     return this.#deliveries.tryAcquire(keyText(key), 1);
   }
 
-  /** Waits until the deadline at the latest. */
   async acquire(key: EventKey, deadline: Deadline): Promise<Release | Failed> {
     const release = await this.#deliveries.acquire(keyText(key), 1, deadline);
     return release ?? failed("event_in_progress", new Error(MESSAGES.in_progress));

@@ -94,7 +94,8 @@ export class DeliveryRun implements PendingLookup {
 
   /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event, (g) log it, in one transaction. */
   #dispatch(): void {
-    const { key, content, version, deadline, isJson, buildLogEntry, attempt } = this.#delivery;
+    const { key, content, version, deadline, buildLogEntry, attempt } = this.#delivery;
+    const { isJson } = content;
     const eventType = content.typeOf();
     if (isRefused(eventType)) return void this.#keep(eventType);
     this.#eventType = eventType;
@@ -184,7 +185,8 @@ export class DeliveryRun implements PendingLookup {
   }
 
   #respond(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
-    const { isJson, settle } = this.#delivery;
+    const { content, settle } = this.#delivery;
+    const { isJson } = content;
     settle({ outcome, ...this.key, eventType: this.#eventType, isJson, logEntry });
   }
 }

@@ -1,9 +1,8 @@
-import { type Failed, failed, type JsonValue, type PathKey, valueAt } from "../domain/index.ts";
+import { failed, type JsonValue, type PathKey, valueAt } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { sha256Hex } from "../sources/index.ts";
 import { type EventOrder, isKeyWaiting } from "../store/index.ts";
-import type { Release } from "../system/index.ts";
-import type { AttemptInput, HandlerSlot, Receiver, ValidatedAttempt } from "./receiver.ts";
+import type { AttemptInput, Receiver } from "./receiver.ts";
 
 /**
  * Waits for earlier events of the same key, and then until the handler's `concurrency` allows one more run. In the other
@@ -12,21 +11,16 @@ import type { AttemptInput, HandlerSlot, Receiver, ValidatedAttempt } from "./re
  * after the accepted events of its key.
  * @returns undefined where the handler needs none; `handler_busy` where the deadline came first
  */
-export async function takeSlot(
-  { input, handler }: Pick<ValidatedAttempt, "input" | "handler">,
-  { handlerSlots, store }: Pick<Receiver, "handlerSlots" | "store">,
-): Promise<HandlerSlot | Failed | undefined> {
+export async function takeSlot(input: AttemptInput, handler: Handler, { handlerSlots, store }: Receiver) {
   if (handler.concurrency === undefined && handler.order === undefined) return undefined;
   const deadline = input.mayBeAccepted ? performance.now() : input.deadline;
   const order = orderOf(input, handler);
-  const held: Release[] = [];
-  const release = () => {
-    for (const one of held.splice(0)) one();
-  };
+  const held = new DisposableStack();
+  const release = () => held.dispose();
   if (order !== undefined) {
     const ofKey = await handlerSlots.acquire(`${order.source} ${order.orderKey}`, 1, deadline);
     if (ofKey === undefined) return failed("handler_busy", new Error(ORDER_BUSY));
-    held.push(ofKey);
+    held.defer(ofKey);
     if (input.mayBeAccepted && (await isKeyWaiting(store.database, order))) {
       release();
       return failed("handler_busy", new Error(ORDER_BUSY));
@@ -39,7 +33,7 @@ export async function takeSlot(
       const busy = `${handler.concurrency} runs of the handler (its \`concurrency\`) were at work until the deadline`;
       return failed("handler_busy", new Error(busy));
     }
-    held.push(ofHandler);
+    held.defer(ofHandler);
   }
   return { order, release };
 }
@@ -59,7 +53,7 @@ export function orderKeyOf(
 /** Undefined where the event has no key. Each handler has other keys: one id may mean different things to two handlers. */
 function orderOf(
   { key, content: { json } }: Pick<AttemptInput, "key" | "content">,
-  { order, type }: Pick<Handler, "order" | "type">,
+  { order, type }: Handler,
 ): EventOrder | undefined {
   if (order === undefined) return undefined;
   const text = keyTextOf(valueAt(json, order.by));

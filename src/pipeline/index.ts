@@ -7,25 +7,6 @@ export { orderKeyOf } from "./handler-slot.ts";
 export { UNKNOWN_BYTES } from "./outcomes.ts";
 export { processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
-export type {
-  AnswerMode,
-  AttemptInput,
-  BodyReservation,
-  BuildLogEntry,
-  Callback,
-  CallbackResult,
-  Delivery,
-  Observer,
-  PipelineSettings,
-  Receiver,
-  Source,
-} from "./receiver.ts";
+export type * from "./receiver.ts";
 export { runUnread } from "./run-unread.ts";
-export {
-  failureContext,
-  givesUpAtOf,
-  isInconclusive,
-  lookUpRecord,
-  recordAttempt,
-  retryPolicyOf,
-} from "./store-failure.ts";
+export * from "./store-failure.ts";

@@ -5,11 +5,8 @@ import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts
 import { failureContext } from "./store-failure.ts";
 
 /** Its type is empty where the contract could not read it: `body` is a kept request then. */
-interface RejectedEvent
-  extends Pick<NewFailure, "version" | "eventType" | "bodySha256" | "firstFailedAt">,
-    Pick<Delivery, "key"> {
-  readonly body: Uint8Array;
-}
+type RejectedEvent = Pick<NewFailure, "version" | "eventType" | "bodySha256" | "firstFailedAt"> &
+  Pick<Delivery, "key"> & { readonly body: Uint8Array };
 
 /**
  * Keeps an authentic event to which its schema, its handler or its source's contract said no. It stays until it is
@@ -33,13 +30,8 @@ async function keepRejected(
     log.error({ err: error, event_id: key.eventId }, "a rejected event could not be kept");
     return failed("store_unavailable", error);
   }
-  return {
-    kind: "rejected",
-    code,
-    message,
-    ...(detail !== undefined && { detail }),
-    isAccepted: invalid === "accept",
-  };
+  const rejected = { kind: "rejected", code, message, isAccepted: invalid === "accept" } as const;
+  return detail === undefined ? rejected : { ...rejected, detail };
 }
 
 /** An event that was read, but for its type where that is empty. */

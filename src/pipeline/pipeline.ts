@@ -89,7 +89,6 @@ function deliveryOf(callback: Callback, content: EventContent, attempt?: Deliver
     contract,
     answer,
     answerBy,
-    isJson: content.isJson,
     version,
     deadline,
     context,
@@ -146,7 +145,8 @@ function processForHandler(delivery: Delivery, receiver: Receiver): void {
   if (overloaded === undefined) return receiver.store.lookUp(new DeliveryRun(delivery, receiver));
   if (delivery.answer === "inline") return delivery.settle({ outcome: overloaded });
   // The platform need not send the event again: once it is durable, it can run later.
-  const { key, isJson, content } = delivery;
+  const { key, content } = delivery;
+  const { isJson } = content;
   void acceptForLater(delivery, receiver).then((outcome) => {
     const eventType = content.typeOf();
     delivery.settle({ outcome, ...key, isJson, ...(!isRefused(eventType) && { eventType }) });

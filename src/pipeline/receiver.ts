@@ -31,7 +31,7 @@ import type { DryRun } from "./dry-run.ts";
 /** When a callback gets its response: once its event was run, at once, or after so many milliseconds at most. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
 
-/** A configured sender: how its callbacks are verified, and what they mean. */
+/** A configured sender. */
 export interface Source {
   readonly name: string;
   readonly answer: AnswerMode;
@@ -61,7 +61,8 @@ export interface Callback extends SignedRequest {
   readonly context: AsyncResource;
   /** Released once its authentication is known, whatever came of it. */
   readonly bodyReservation?: BodyReservation | undefined;
-  readonly buildLogEntry: BuildLogEntry;
+  /** Builds the log entry of a success, which commits with the event (SPEC 1.7 g). */
+  readonly buildLogEntry: (result: CallbackResult) => CallbackLogEntry | undefined;
   /** Receives the result of each event of a batch, and of each of several handlers. */
   readonly settleItem: (result: CallbackResult) => void;
   /** Receives the result of the callback; called once. */
@@ -81,7 +82,7 @@ export interface CallbackResult {
   readonly eventType?: string | undefined;
   /** The part of the body that is this event, where the callback brought several. */
   readonly itemBody?: Uint8Array | undefined;
-  /** Whether the body is JSON; undefined where it was not parsed. */
+  /** Undefined where the body was not parsed. */
   readonly isJson?: boolean | undefined;
   /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
@@ -94,8 +95,7 @@ export interface CallbackResult {
 /** An authenticated delivery of an identified event. */
 export interface Delivery
   extends Pick<Callback, "version" | "deadline" | "context" | "buildLogEntry" | "settle">,
-    Partial<Pick<Callback, "settleItem">>,
-    Pick<CallbackResult, "isJson"> {
+    Partial<Pick<Callback, "settleItem">> {
   readonly key: EventKey;
   readonly content: EventContent;
   /** Without `invalid` an event that is refused is not kept: an OAuth redirect is no event of a platform. */
@@ -107,19 +107,6 @@ export interface Delivery
   readonly answer: AnswerMode;
   /** When the platform has its response at the latest, on the scale of `performance.now()`; only in mode `within`. */
   readonly answerBy?: number | undefined;
-}
-
-/** The rules of the sequence that configuration sets. */
-export interface PipelineSettings {
-  readonly handlerTimeoutMs: number;
-  readonly retry: {
-    /** How long a retry or replay may wait for the database and for other deliveries; the handler's limit is added. */
-    readonly timeLimitMs: number;
-    /** How long it may take in all; after that the process that held its lease counts as dead. */
-    readonly leaseMs: number;
-  };
-  /** Set where records are deleted: older events can no longer be told from duplicates. */
-  readonly recordRetentionDays: number | null;
 }
 
 /** Receives what happens; none of it may throw. */
@@ -146,7 +133,17 @@ export interface Receiver {
   /** Draws from 0 up to 1. */
   readonly chance: () => number;
   readonly log: Log;
-  readonly settings: PipelineSettings;
+  readonly settings: {
+    readonly handlerTimeoutMs: number;
+    readonly retry: {
+      /** How long a retry or replay may wait for the database and for other deliveries; the handler's limit is added. */
+      readonly timeLimitMs: number;
+      /** How long it may take in all; after that the process that held its lease counts as dead. */
+      readonly leaseMs: number;
+    };
+    /** Set where records are deleted: older events can no longer be told from duplicates. */
+    readonly recordRetentionDays: number | null;
+  };
   readonly observer: Observer;
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
@@ -166,9 +163,6 @@ export interface Receiver {
   /** An error with stack and causes, secrets masked, for the failures list. */
   readonly describeError: (error: unknown) => string;
 }
-
-/** Builds the log entry of a success, which commits with the event (SPEC 1.7 g). */
-export type BuildLogEntry = (result: CallbackResult) => CallbackLogEntry | undefined;
 
 /** How an event is run that was kept. */
 export type KeptAttempt = Pick<AttemptInput, "kind" | "mode" | "dryRun" | "stopping"> &
@@ -198,17 +192,11 @@ export interface AttemptInput {
   readonly buildLogEntry?: (outcome: AttemptOutcome) => CallbackLogEntry | undefined;
 }
 
-/** A run of a handler with `concurrency` or `orderBy` holds it from before its start until its end. */
-export interface HandlerSlot {
-  readonly order: EventOrder | undefined;
-  readonly release: Release;
-}
-
 /** An attempt whose handler was found and whose event is valid. */
 export interface ValidatedAttempt {
   readonly input: AttemptInput;
   readonly handler: Handler;
   readonly event: CallbackEvent<unknown>;
-  /** Released at its end. */
-  readonly slot?: HandlerSlot | undefined;
+  /** Held from before the start until the end of a handler with `concurrency` or `orderBy`. */
+  readonly slot?: { readonly order: EventOrder | undefined; readonly release: Release } | undefined;
 }

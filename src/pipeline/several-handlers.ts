@@ -27,16 +27,10 @@ export function processForEach(delivery: Delivery, receiver: Receiver, process: 
     process(deliveryFor(source, { ...delivery, settle }), receiver);
   };
   runItems([...sources.keys()], start, () => {
-    const { isJson, content } = delivery;
-    const eventType = content.typeOf() as string;
+    const { isJson } = delivery.content;
+    const eventType = delivery.content.typeOf() as string;
     // In the order of the handlers: the response is the first one's where they ended alike.
-    delivery.settle({
-      outcome: outcomes.reduce(worse),
-      eventType,
-      isJson,
-      isVerified: true,
-      isCombined: true,
-    });
+    delivery.settle({ outcome: outcomes.reduce(worse), eventType, isJson, isVerified: true, isCombined: true });
   });
 }
 

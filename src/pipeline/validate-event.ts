@@ -59,7 +59,6 @@ export function validateEvent(
 }
 
 function invalid(field: string, expected: string, got: unknown): Refused {
-  return refused("event_invalid", {
-    message: `${field}: ${got === undefined ? "missing; " : ""}${expected}`,
-  });
+  const message = `${field}: ${got === undefined ? "missing; " : ""}${expected}`;
+  return refused("event_invalid", { message });
 }

@@ -4,13 +4,13 @@ import type { CaptureAccess } from "./dependencies.ts";
 import { queryOf } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { RouteHandler } from "./responder.ts";
-import { type CallbackResponse, respondThrottled } from "./responses.ts";
+import { type CallbackResponse, jsonResponse, respondThrottled } from "./responses.ts";
 
-const UNAUTHORIZED = refusal(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", {
-  "www-authenticate": 'Bearer realm="admin"',
-});
-const FORBIDDEN = refusal(403, "this needs the role operator; yours is viewer");
-const MALFORMED = refusal(400, "expected ?after=<position>, ?since=<seconds> from 0 to 86400, or neither");
+const NO_TOKEN = { error: "send the admin token: Authorization: Bearer <ADMIN_TOKEN>" };
+const UNAUTHORIZED = jsonResponse(401, NO_TOKEN, { "www-authenticate": 'Bearer realm="admin"' });
+const FORBIDDEN = jsonResponse(403, { error: "this needs the role operator; yours is viewer" });
+const MALFORMED_TEXT = "expected ?after=<position>, ?since=<seconds> from 0 to 86400, or neither";
+const MALFORMED = jsonResponse(400, { error: MALFORMED_TEXT });
 const MAX_SINCE_SECONDS = 86_400;
 
 /** `GET {base}/_oncehook/captured`: every callback as it came, one JSON line each, for as long as the reader stays. */
@@ -48,11 +48,7 @@ function accessError(
   if (checked.result !== "too many") return checked.result === "wrong" ? UNAUTHORIZED : FORBIDDEN;
   const { waitSeconds } = checked;
   const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
-  return refusal(429, error, { "retry-after": String(waitSeconds) });
-}
-
-function refusal(status: number, error: string, headers: Record<string, string> = {}): CallbackResponse {
-  return { status, headers, body: JSON.stringify({ error }) };
+  return jsonResponse(429, { error }, { "retry-after": String(waitSeconds) });
 }
 
 function startPositionOf(target: string, buffer: CaptureBuffer): StartPosition | undefined {
@@ -60,8 +56,8 @@ function startPositionOf(target: string, buffer: CaptureBuffer): StartPosition |
   const [after, since] = [query.get("after"), query.get("since")];
   if (query.size > 1) return undefined;
   if (after !== null) {
-    const place = buffer.parsePosition(after);
-    return place === undefined ? undefined : { from: "position", position: place };
+    const position = buffer.parsePosition(after);
+    return position && { from: "position", position };
   }
   if (since !== null) {
     const seconds = /^\d{1,5}$/.test(since) ? Number(since) : Number.POSITIVE_INFINITY;

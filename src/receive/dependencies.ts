@@ -32,9 +32,6 @@ export type OnResponse = (
   source?: string,
 ) => void;
 
-/** Whether the headers prove a request by which this receiver checks a registered address. */
-export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
-
 export interface ReceiveDependencies {
   /** The specification's platform. */
   readonly source: Source;
@@ -49,7 +46,8 @@ export interface ReceiveDependencies {
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
   readonly diagnoser: Diagnoser;
-  readonly isEndpointCheck: IsEndpointCheck;
+  /** Whether the headers prove a request by which this receiver checks a registered address. */
+  readonly isEndpointCheck: (headers: DistinctHeaders) => boolean;
   /** Null where callbacks are not kept for listeners: always in production. */
   readonly capture: CaptureAccess | null;
   /** Counts a callback after its response, wherever callbacks are counted; may not throw. */

@@ -4,7 +4,9 @@ import {
   createWindowLimit,
   type Diagnosis,
   type DiagnosisCode,
+  getOrMake,
   type Log,
+  MINUTE_MS,
   type Outcome,
   PLATFORM,
   type Refused,
@@ -22,7 +24,6 @@ const BYTES_PER_SECOND = 131_072;
 /** The cost of a diagnosis beside the bytes of its body: ten small ones use up a second. */
 const BASE_COST = 12_800;
 const MAX_WAITING = 20;
-const WARN_EVERY_MS = 60_000;
 
 /**
  * Finds out why callbacks were not authentic, as far as its budget allows. A flood of bad signatures uses up the bytes of each
@@ -46,36 +47,23 @@ export function createDiagnoser(deps: {
   /** Warns of each code once a minute. */
   function report({ code, message, remedy }: Diagnosis, { requestId, exchange }: RequestContext, source: string): void {
     diagnosed(source, code);
-    const warning = warnings.get(code) ?? { isDue: createWindowLimit(1, WARN_EVERY_MS), count: 0 };
-    warnings.set(code, warning);
+    const warning = getOrMake(warnings, code, () => ({ isDue: createWindowLimit(1, MINUTE_MS), count: 0 }));
     warning.count += 1;
     if (!warning.isDue(clock.now())) return;
-    const fields = {
-      diagnosis: code,
-      request_id: requestId,
-      remote_address: exchange.address,
-      count: warning.count,
-    };
+    const { count } = warning;
+    const fields = { diagnosis: code, request_id: requestId, remote_address: exchange.address, count };
     warning.count = 0;
     log.warn(fields, `a callback was refused as not authentic: ${message} What to do: ${remedy}`);
   }
 
-  function explain(context: RequestContext, refusal: Refused, source: string | null) {
-    const { exchange, body, params } = context;
-    const { method, target, distinctHeaders: headers } = exchange;
-    const request = { method, target, headers, body, params };
-    const explainRefusal = sources?.get(source ?? "") ?? platform;
-    return explainRefusal(refusal, request);
-  }
-
-  async function run(
-    before: Promise<unknown>,
-    { context, refusal, source }: { context: RequestContext; refusal: Refused; source: string | null },
-  ) {
+  async function run(before: Promise<unknown>, context: RequestContext, refusal: Refused, source: string | null) {
     try {
       await before;
       await nextTurn();
-      const diagnosis = explain(context, refusal, source);
+      const { exchange, body, params } = context;
+      const { method, target, distinctHeaders: headers } = exchange;
+      const explain = sources?.get(source ?? "") ?? platform;
+      const diagnosis = explain(refusal, { method, target, headers, body, params });
       // An OAuth redirect may be signed like the specification's platform signs.
       if (diagnosis !== undefined) report(diagnosis, context, sourceOf({ source: source ?? PLATFORM }));
       return diagnosis;
@@ -92,17 +80,13 @@ export function createDiagnoser(deps: {
      * Diagnoses an outcome in a later turn of the event loop, after its response.
      * @returns undefined where there is nothing to diagnose, or no budget; the promise never rejects
      */
-    start(
-      context: RequestContext,
-      outcome: Outcome,
-      source: string | null = null,
-    ): Promise<Diagnosis | undefined> | undefined {
+    start(context: RequestContext, outcome: Outcome, source: string | null = null) {
       if (outcome.kind !== "refused" || !isDiagnosable(outcome)) return undefined;
       const { length } = context.body;
       // A body of more than a second's bytes takes a full budget. The next diagnosis waits until it is paid back.
       if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING || !budget.take(BASE_COST + length)) return undefined;
       waiting += 1;
-      const diagnosis = run(last, { context, refusal: outcome, source });
+      const diagnosis = run(last, context, outcome, source);
       last = diagnosis;
       return diagnosis;
     },

@@ -9,7 +9,7 @@ export interface Exchange {
   readonly httpVersion: string;
   /** By lower-case name; repeated ones are joined. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** By lower-case name, with each value as it was sent. */
+  /** With each value as it was sent. */
   readonly distinctHeaders: DistinctHeaders;
   /** Names and values in turn, as they were sent. */
   readonly rawHeaders: readonly string[];

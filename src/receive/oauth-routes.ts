@@ -69,10 +69,8 @@ export function startRoute({ oauth, responder }: ResponderDependencies): RouteHa
 }
 
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
-export function doneRoute(): RouteHandler {
-  const response = { status: 200, headers: PAGE_HEADERS, body: DONE_PAGE };
-  return (request) => respondThrottled(request, response);
-}
+export const doneRoute: RouteHandler = (request) =>
+  respondThrottled(request, { status: 200, headers: PAGE_HEADERS, body: DONE_PAGE });
 
 /** A look ahead of the user, which must not use anything up. */
 function isPrefetch({ exchange: { headers } }: RequestContext): boolean {

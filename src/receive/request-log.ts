@@ -6,11 +6,7 @@ import type { RequestContext } from "./request-context.ts";
 import type { CallbackResponse } from "./responses.ts";
 
 /** Step (g) of SPEC 1.7 where the entry did not commit with the event. */
-export function createRequestLog({
-  maskFor,
-  callbackLog,
-  diagnoser,
-}: Pick<ReceiveDependencies, "maskFor" | "callbackLog" | "diagnoser">) {
+export function createRequestLog({ maskFor, callbackLog, diagnoser }: ReceiveDependencies) {
   function dropped(
     { exchange: { address, target } }: RequestContext,
     outcome: Outcome,
@@ -28,20 +24,17 @@ export function createRequestLog({
       response: CallbackResponse,
       source: string | null = null,
     ): void {
-      const { outcome, eventId, isVerified, isJson = false, logEntry } = result;
+      const { outcome, isJson = false, logEntry } = result;
       const processingMs = performance.now() - request.startedAt;
       const trace = request.span?.ids;
-      if (outcome.kind === "success" && outcome.isRepeated !== true && logEntry !== undefined) {
-        // It is in the store already.
-        callbackLog.writeLine(logEntry, { trace, isJson, processingMs });
-        return;
-      }
+      // It is in the store already.
+      if (outcome.kind === "success" && outcome.isRepeated !== true && logEntry !== undefined)
+        return callbackLog.writeLine(logEntry, { trace, isJson, processingMs });
       const ended = { source, result, response, processingMs };
-      if (outcome.kind === "success" || eventId !== undefined || isVerified === true) {
+      if (isAuthentic(result)) {
         const row = logEntryOf(request, ended, maskFor(source));
         callbackLog.writeLine(row, { trace, isJson });
-        callbackLog.addEntry(row);
-        return;
+        return callbackLog.addEntry(row);
       }
       // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
       const short = dropped(request, outcome, source);
@@ -55,6 +48,11 @@ export function createRequestLog({
       });
     },
   };
+}
+
+/** Without an event id a request was refused before it was known to be authentic, or names no event. */
+export function isAuthentic({ outcome, eventId, isVerified }: CallbackResult): boolean {
+  return eventId !== undefined || isVerified === true || outcome.kind === "success";
 }
 
 interface LogEntryInput {

@@ -146,10 +146,10 @@ function admitToRoute(
   throttle: OverloadThrottle,
 ): Outcome | undefined | Promise<Outcome | undefined> {
   if (route === undefined) return refused("not_found");
-  if (route.meant !== undefined)
-    return refused("not_found", {
-      message: `not found: the address is ${route.meant}, without another slash`,
-    });
+  if (route.meant !== undefined) {
+    const message = `not found: the address is ${route.meant}, without another slash`;
+    return refused("not_found", { message });
+  }
   // A code stands in these addresses, and must not travel on with a link.
   if (route.isOAuth) responseHeaders["referrer-policy"] = "no-referrer";
   if (!route.methods.includes(method)) return refused("method_not_allowed", { allow: route.methods.join(", ") });

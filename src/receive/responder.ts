@@ -1,16 +1,9 @@
-import {
-  type CallbackLogEntry,
-  type Outcome,
-  PLATFORM,
-  refused,
-  responseIn,
-  responseOutcome,
-} from "../domain/index.ts";
-import type { BuildLogEntry, CallbackResult, Source } from "../pipeline/index.ts";
+import { type Outcome, PLATFORM, refused, responseIn, responseOutcome } from "../domain/index.ts";
+import type { Callback, CallbackResult, Source } from "../pipeline/index.ts";
 import { fixedResponse, isTenantUnknown } from "../sources/index.ts";
-import type { IsEndpointCheck, ReceiveDependencies } from "./dependencies.ts";
+import type { ReceiveDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import { createRequestLog, logEntryOf } from "./request-log.ts";
+import { createRequestLog, isAuthentic, logEntryOf } from "./request-log.ts";
 import { type CallbackResponse, respondThrottled, responseTo, sendResponse } from "./responses.ts";
 
 export type Render = (request: RequestContext, outcome: Outcome, response: CallbackResponse) => CallbackResponse;
@@ -31,7 +24,7 @@ export interface ResponderDependencies extends ReceiveDependencies {
 }
 
 export function createResponder(deps: ReceiveDependencies) {
-  const { maskFor, callbackLog, onResponse } = deps;
+  const { callbackLog, onResponse } = deps;
   const log = createRequestLog(deps);
   const { challenge } = deps.source.scheme;
 
@@ -50,15 +43,6 @@ export function createResponder(deps: ReceiveDependencies) {
 
   return {
     responseFor,
-    buildLogEntry(
-      request: RequestContext,
-      result: CallbackResult,
-      response: CallbackResponse,
-      source: string,
-    ): CallbackLogEntry {
-      const processingMs = performance.now() - request.startedAt;
-      return logEntryOf(request, { source, result, response, processingMs }, maskFor(source));
-    },
     /** An event of a batch, or one of several handlers: the callback itself gets one response, and another log entry. */
     logItem(request: RequestContext, result: CallbackResult, options: RespondOptions): void {
       if (result.outcome.kind === "already_processed") return;
@@ -94,35 +78,26 @@ function responseOfHandler({ outcome, eventId, isCombined }: CallbackResult, opt
   return response === undefined ? undefined : fixedResponse(response);
 }
 
-/** Without an event id a request was refused before it was known to be authentic, or names no event. */
-function isAuthentic({ outcome, eventId, isVerified }: CallbackResult): boolean {
-  return eventId !== undefined || isVerified === true || outcome.kind === "success";
-}
-
 /** Handles a request that was admitted and whose body has arrived; it sees to the response itself. */
 export type RouteHandler = (request: RequestContext) => void | Promise<void>;
 
-/** A route's way back from the pipeline: the log entry that commits with a success, and the response. */
-interface Settlement {
-  readonly buildLogEntry: BuildLogEntry;
-  readonly settleItem: (result: CallbackResult) => void;
-  readonly settle: (result: CallbackResult) => void;
-}
-
+/** @param run gets a route's way back from the pipeline: the log entry that commits with a success, and the response */
 export function createRouteHandler(
-  { metrics, isEndpointCheck, receiver, onItem, responder }: ResponderDependencies,
+  { maskFor, metrics, isEndpointCheck, receiver, onItem, responder }: ResponderDependencies,
   source: KnownSource,
-  run: (request: RequestContext, settlement: Settlement) => void,
+  run: (request: RequestContext, settlement: Pick<Callback, "buildLogEntry" | "settleItem" | "settle">) => void,
   render?: Render,
 ): RouteHandler {
-  const options = render === undefined ? { source } : { source, render };
+  const options = { source, render };
   return (request) => {
     metrics.inFlight.inc();
     let response: CallbackResponse | undefined;
     run(request, {
-      buildLogEntry(success) {
-        response = responder.responseFor(request, success, options);
-        return responder.buildLogEntry(request, success, response, success.keySource ?? source.name);
+      buildLogEntry(result) {
+        const { keySource = source.name } = result;
+        response = responder.responseFor(request, result, options);
+        const processingMs = performance.now() - request.startedAt;
+        return logEntryOf(request, { source: keySource, result, response, processingMs }, maskFor(keySource));
       },
       settleItem(result) {
         // An event of a batch is one event, however many handlers it has.
@@ -154,7 +129,7 @@ const EMPTY_EVENT = Buffer.from("{}");
 function endpointCheckResult(
   { exchange, body }: RequestContext,
   { outcome }: CallbackResult,
-  isEndpointCheck: IsEndpointCheck,
+  isEndpointCheck: ReceiveDependencies["isEndpointCheck"],
 ): CallbackResult | undefined {
   // biome-ignore lint/plugin: an empty event is no secret.
   if (outcome.kind !== "refused" || !EMPTY_EVENT.equals(body)) return undefined;

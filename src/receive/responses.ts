@@ -1,4 +1,4 @@
-import { type JsonValue, type Refused, type ResponseOutcome, statusOf } from "../domain/index.ts";
+import { FAULTS, type JsonValue, type Refused, type ResponseOutcome, statusOf } from "../domain/index.ts";
 import type { RequestContext } from "./request-context.ts";
 
 export interface CallbackResponse {
@@ -10,7 +10,7 @@ export interface CallbackResponse {
   readonly value?: JsonValue;
 }
 
-const RETRY_SOON_SECONDS = 5;
+const RETRY_SOON = { "retry-after": "5" };
 
 /**
  * The one table from outcome to response (SPEC 4.1, 7).
@@ -19,25 +19,18 @@ const RETRY_SOON_SECONDS = 5;
 export function responseTo(outcome: ResponseOutcome, challenge: string): CallbackResponse {
   const status = statusOf(outcome);
   switch (outcome.kind) {
-    case "accepted":
-    case "ignored":
-    case "handshake":
-    case "already_processed":
-      return jsonResponse(status, { status: outcome.kind });
     case "success":
       return jsonResponse(status, { status: "success", data: outcome.result });
     case "refused":
       return jsonResponse(status, { error: outcome.message }, refusalHeaders(outcome, status, challenge));
     case "failed":
-      return jsonResponse(
-        status,
-        { error: status === 503 ? "temporarily unavailable" : "internal error" },
-        status === 503 ? { "retry-after": String(RETRY_SOON_SECONDS) } : {},
-      );
+      return jsonResponse(status, { error: FAULTS[outcome.code].message }, status === 503 ? RETRY_SOON : {});
+    default:
+      return jsonResponse(status, { status: outcome.kind });
   }
 }
 
-function jsonResponse(status: number, body: JsonValue, headers: Record<string, string> = {}): CallbackResponse {
+export function jsonResponse(status: number, body: JsonValue, headers: Record<string, string> = {}): CallbackResponse {
   return { status, headers, body: JSON.stringify(body), value: body };
 }
 
@@ -48,7 +41,7 @@ function refusalHeaders(
 ): Record<string, string> {
   if (status === 401) return { "www-authenticate": challenge };
   if (status === 405) return { allow };
-  if (status === 503) return { "retry-after": String(RETRY_SOON_SECONDS) };
+  if (status === 503) return RETRY_SOON;
   // The rest of a body that is not wanted is not always read, so the connection cannot be used again.
   if (status === 413 || status === 415) return { connection: "close" };
   return retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };

@@ -114,7 +114,7 @@ export function createRoutes(
     const { methods, takesGzip } = source.contract;
     // Other events are durable before they run, and can be run later.
     const isConcurrencyLimited = source.answer === "inline";
-    const handle = callbackRoute({ source, version, timeLimitMs }, deps);
+    const handle = callbackRoute(source, version, timeLimitMs, deps);
     const { maxBodyBytes: maxBytes = maxBodyBytes, ...bounds } = sourceBounds?.get(name) ?? {};
     const route = { ...callback, source, isConcurrencyLimited, methods, maxBytes, handle, ...bounds };
     served.set(path, takesGzip ? { ...route, takesGzip } : route);
@@ -130,7 +130,7 @@ export function createRoutes(
   });
   const page = { ...oauth, methods: ["GET"], isCallback: false };
   if (start !== undefined) served.set(start, { ...page, handle: startRoute(deps) });
-  served.set(done, { ...page, isConcurrencyLimited: false, handle: doneRoute() });
+  served.set(done, { ...page, isConcurrencyLimited: false, handle: doneRoute });
   if (deps.capture !== null) {
     const handle = captureRoute(deps.capture, deps.receiver.log);
     const stream = { methods: ["GET"], isCallback: false, isOAuth: false, isConcurrencyLimited: false };
@@ -139,14 +139,13 @@ export function createRoutes(
   return served;
 }
 
-interface CallbackRoute {
-  readonly source: Source;
-  readonly version: Version | "by_header";
-  readonly timeLimitMs: number;
-}
-
 /** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2), and the addresses of the other sources. */
-function callbackRoute({ source, version, timeLimitMs }: CallbackRoute, deps: ResponderDependencies): RouteHandler {
+function callbackRoute(
+  source: Source,
+  version: Version | "by_header",
+  timeLimitMs: number,
+  deps: ResponderDependencies,
+): RouteHandler {
   const { receiver, capture } = deps;
   return createRouteHandler(deps, source, (request, { buildLogEntry, settleItem, settle }) => {
     const { exchange, body, startedAt, params, requestId, bodyReservation, context } = request;
@@ -154,8 +153,7 @@ function callbackRoute({ source, version, timeLimitMs }: CallbackRoute, deps: Re
     // Captured unchanged, before any decision: the listening process verifies it itself.
     if (capture !== null) {
       const { receivedAt } = request;
-      const { rawHeaders } = exchange;
-      capture.buffer.keep({ requestId, receivedAt, method, url: target, rawHeaders, body });
+      capture.buffer.keep({ requestId, receivedAt, method, url: target, rawHeaders: exchange.rawHeaders, body });
     }
     const callback = {
       source,
