@@ -14,7 +14,7 @@ import { registerBulkReplays, registerFailures } from "./failure-routes.ts";
 import { NO_ANSWER, registerDatabaseWatch, registerHealth } from "./health-routes.ts";
 import { registerLive } from "./live/live-routes.ts";
 import { registerNotifications } from "./notification-routes.ts";
-import { registerRedirectStates, registerUserTokens } from "./oauth-routes.ts";
+import { registerOAuth } from "./oauth-routes.ts";
 import { HttpError, registerDescription } from "./operation.ts";
 import { registerOverview } from "./overview-routes.ts";
 import { registerSandboxPlatform, registerSandboxRoutes, registerSources } from "./source-routes.ts";
@@ -41,8 +41,7 @@ const OPERATIONS = [
   registerFailures,
   registerBulkReplays,
   registerNotifications,
-  registerRedirectStates,
-  registerUserTokens,
+  registerOAuth,
   registerSources,
   registerSandboxRoutes,
   registerSessionRoutes,
@@ -65,7 +64,8 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
       deps.guard?.(server);
       return server;
     },
-    schemaController: JSON_SERIALIZER,
+    // The schemas of responses are for the API's description, and are never compiled.
+    schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
     // The error handler below does not get errors in the path.
     frameworkErrors: ({ statusCode = 400 }, _request, reply: FastifyReply) =>
       reply.code(statusCode).send({ error: statusCode === 414 ? LONG_SEGMENT : "the path cannot be decoded" }),
@@ -113,6 +113,3 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
 export function registerOperations(app: FastifyInstance, deps: RouteDependencies): void {
   for (const register of OPERATIONS) register(app, deps);
 }
-
-/** The schemas of responses are for the API's description, and are never compiled. */
-const JSON_SERIALIZER = { compilersFactory: { buildSerializer: () => () => JSON.stringify } };

@@ -140,25 +140,11 @@ const GET_BULK = operation({
   responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
 });
 const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
+/** Their verbs, also in the audit log as `bulk_replay.pause`; then the state, the summary and the success. */
 const TRANSITIONS = [
-  {
-    verb: "pause",
-    state: "paused",
-    described: { action: "bulk_replay.pause", summary: "Pause a bulk replay" },
-    success: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
-  },
-  {
-    verb: "resume",
-    state: "running",
-    described: { action: "bulk_replay.resume", summary: "Resume a paused bulk replay" },
-    success: "It runs.",
-  },
-  {
-    verb: "cancel",
-    state: "cancelled",
-    described: { action: "bulk_replay.cancel", summary: "End a bulk replay for good" },
-    success: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
-  },
+  ["pause", "paused", "Pause a bulk replay", `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`],
+  ["resume", "running", "Resume a paused bulk replay", "It runs."],
+  ["cancel", "cancelled", "End a bulk replay for good", `It has ended. ${RUNNING_REPLAYS_FINISH}`],
 ] as const;
 
 export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
@@ -175,9 +161,10 @@ export function registerBulkReplays(app: FastifyInstance, { store, clock, log }:
   app.get("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
     presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
   );
-  for (const { verb, state, described, success } of TRANSITIONS) {
+  for (const [verb, state, summary, success] of TRANSITIONS) {
     const transition = operation({
-      ...described,
+      summary,
+      action: `bulk_replay.${verb}`,
       params: input.ID_PARAMS,
       responses: { 200: [success, "BulkReplay"], ...NO_BULK_REPLAY, 409: "It has ended." },
     });

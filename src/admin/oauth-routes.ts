@@ -22,23 +22,6 @@ const REVOKE = operation({
     502: "They could not be revoked at the platform, and are kept.",
   },
 });
-
-export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDependencies): void {
-  app.delete("/api/v1/users/:user_id/tokens", REVOKE, async ({ params: { user_id }, query: { local_only } }, reply) => {
-    const isRevoked = await revoke(user_id, local_only ? "here" : "everywhere").catch((error: unknown) => {
-      log.warn({ err: error, user_id }, "tokens could not be revoked");
-      throw new HttpError(
-        502,
-        "the tokens could not be revoked at the platform, so they are kept, and the log says why; " +
-          "?local_only=true deletes them only here",
-      );
-    });
-    if (!isRevoked) throw new HttpError(404, "there are no tokens of this user");
-    log.info({ user_id, local_only }, "an operator revoked a user's tokens");
-    return reply.code(204).send();
-  });
-}
-
 const EXPECT = operation({
   summary: "Register the state of an OAuth flow",
   action: "oauth_state.expect",
@@ -53,11 +36,24 @@ const EXPECT = operation({
   },
 });
 
-export function registerRedirectStates(app: FastifyInstance, { store, clock }: AdminDependencies): void {
+export function registerOAuth(app: FastifyInstance, { revoke, log, store, clock }: AdminDependencies): void {
   app.post("/api/v1/oauth/states", EXPECT, async ({ body }, reply) => {
     const now = clock.now();
     const expiresAt = new Date(now.getTime() + body.expires_in * 1000);
     await store.redirectStates.register(sha256Hex(body.state), expiresAt, now);
     return reply.code(201).send({ expires_at: expiresAt.toISOString() });
+  });
+  app.delete("/api/v1/users/:user_id/tokens", REVOKE, async ({ params: { user_id }, query: { local_only } }, reply) => {
+    const isRevoked = await revoke(user_id, local_only ? "here" : "everywhere").catch((error: unknown) => {
+      log.warn({ err: error, user_id }, "tokens could not be revoked");
+      throw new HttpError(
+        502,
+        "the tokens could not be revoked at the platform, so they are kept, and the log says why; " +
+          "?local_only=true deletes them only here",
+      );
+    });
+    if (!isRevoked) throw new HttpError(404, "there are no tokens of this user");
+    log.info({ user_id, local_only }, "an operator revoked a user's tokens");
+    return reply.code(204).send();
   });
 }

@@ -60,10 +60,11 @@ async function readOverview(
       return { kind, source, subject, since: since.toISOString() };
     }),
     needs_attention: needsAttention(await store.alerts.refusedSources(now), {
-      alerts: alerts.length,
-      ...failures,
-      dead,
-      previous: uses.filter((one) => isPreviousInUse(one, now)).length,
+      open_alert: alerts.length,
+      exhausted_failures: failures.exhausted,
+      rejected_failures: failures.rejected,
+      dead_notifications: dead,
+      previous_secret_in_use: uses.filter((one) => isPreviousInUse(one, now)).length,
     }),
   };
 }
@@ -78,42 +79,36 @@ function isoTime(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();
 }
 
-/** The problems that do not resolve by themselves, the most urgent first. */
+/** The problems that do not resolve by themselves, the most urgent first: `#` is their number with one of the two nouns. */
+const PROBLEMS = {
+  open_alert: ["alert is", "alerts are", "# open."],
+  exhausted_failures: ["event has", "events have", "# failed at every attempt: replay or discard."],
+  rejected_failures: [
+    "event was",
+    "events were",
+    "# rejected by schema, handler or contract: mend the cause and replay, or discard.",
+  ],
+  dead_notifications: ["delivery", "deliveries", "# of notifications could not be made: replay or discard."],
+  previous_secret_in_use: [
+    "previous secret",
+    "previous secrets",
+    "Callbacks of the last day came with #: the platform does not have the new one yet.",
+  ],
+} as const;
+
 function needsAttention(
   refusedSources: readonly RefusedSource[],
-  count: Readonly<Record<"alerts" | "exhausted" | "rejected" | "dead" | "previous", number>>,
+  counts: Readonly<Record<keyof typeof PROBLEMS, number>>,
 ): OverviewView["needs_attention"] {
-  const alerts = counted(count.alerts, "alert is", "alerts are");
-  const exhausted = counted(count.exhausted, "event has", "events have");
-  const rejected = counted(count.rejected, "event was", "events were");
-  const dead = counted(count.dead, "delivery", "deliveries");
-  const previous = counted(count.previous, "previous secret", "previous secrets");
-  const lines = [
-    ["open_alert", count.alerts, `${alerts} open.`],
-    ["exhausted_failures", count.exhausted, `${exhausted} failed at every attempt: replay or discard.`],
-    [
-      "rejected_failures",
-      count.rejected,
-      `${rejected} rejected by schema, handler or contract: mend the cause and replay, or discard.`,
-    ],
-    ["dead_notifications", count.dead, `${dead} of notifications could not be made: replay or discard.`],
-    [
-      "previous_secret_in_use",
-      count.previous,
-      `Callbacks of the last day came with ${previous}: the platform does not have the new one yet.`,
-    ],
-  ] as const;
-  return [
-    ...refusedSources.map(({ message }) => ({ kind: "refused_source", count: 1, message })),
-    ...lines.map(([kind, count, message]) => ({ kind, count, message })).filter(({ count }) => count > 0),
-  ];
+  const problems = Object.entries(PROBLEMS).map(([kind, [one, many, message]]) => {
+    const count = counts[kind as keyof typeof PROBLEMS];
+    return { kind, count, message: message.replace("#", `${count} ${count === 1 ? one : many}`) };
+  });
+  const refused = refusedSources.map(({ message }) => ({ kind: "refused_source", count: 1, message }));
+  return [...refused, ...problems.filter(({ count }) => count > 0)];
 }
 
 function isPreviousInUse({ previousSince, lastUsedAt }: StoredCredentialUse, now: Date): boolean {
   if (previousSince === null || lastUsedAt === null) return false;
   return lastUsedAt > previousSince && now.getTime() - Date.parse(lastUsedAt) < DAY_MS;
-}
-
-function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

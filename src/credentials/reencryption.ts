@@ -31,30 +31,21 @@ export async function reencryptAll(
       page = await store.page(kind, after, PAGE_SIZE);
       for (const value of page) {
         if (isStopping()) return done;
-        const result = await reencryptOne(kind, value, store, encryptor);
-        if (result !== undefined) done[result] += 1;
+        if (encryptor.isCurrent(value.encrypted)) continue;
+        const context = CONTEXTS[kind](value.key);
+        let plain: Uint8Array;
+        try {
+          plain = encryptor.decrypt(value.encrypted, context);
+        } catch {
+          done.unreadable += 1;
+          continue;
+        }
+        if (await store.replace(kind, value, encryptor.encrypt(plain, context))) done.reencrypted += 1;
       }
       after = page.at(-1)?.key;
     } while (page.length === PAGE_SIZE);
   }
   return done;
-}
-
-async function reencryptOne(
-  kind: EncryptedKind,
-  value: EncryptedValue,
-  store: Store["encryptedValues"],
-  encryptor: Encryptor,
-): Promise<"reencrypted" | "unreadable" | undefined> {
-  if (encryptor.isCurrent(value.encrypted)) return undefined;
-  const context = CONTEXTS[kind](value.key);
-  let plain: Uint8Array;
-  try {
-    plain = encryptor.decrypt(value.encrypted, context);
-  } catch {
-    return "unreadable";
-  }
-  return (await store.replace(kind, value, encryptor.encrypt(plain, context))) ? "reencrypted" : undefined;
 }
 
 /**

@@ -20,23 +20,21 @@ export async function logStartupWarnings(
   destinations: readonly string[],
   log: Log,
 ): Promise<void> {
-  const { store, registry } = receiver;
+  const { store, registry, clock } = receiver;
   if (!config.servesPlatform) log.info({ sources: configured.map(({ name }) => name) }, WITHOUT_PLATFORM);
   await warnUnhandled(store.failures, registry, log);
   await warnStored(store, registry, log);
-  const openBody = unsignedBodyWarning(config);
-  const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
   const signIn = unhandledSignIn(config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined);
-  const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
-    (warning) => warning !== undefined,
-  );
-  const ofSources = [
+  const warnings = [
+    ...config.warnings,
+    unsignedBodyWarning(config),
+    signIn && `OAUTH_* variables are set, but ${signIn}`,
     ...sourceWarnings(config, configured),
     ...(await undocumentedTypeWarnings(configured, registry.handlers)),
+    ...(store.dialect === "sqlite" ? slowHandlerTexts(await store.settings.slowHandlers(), clock.now()) : []),
+    ...unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations),
   ];
-  const slow =
-    store.dialect === "sqlite" ? slowHandlerTexts(await store.settings.slowHandlers(), receiver.clock.now()) : [];
-  for (const warning of [...config.warnings, ...found, ...ofSources, ...slow, ...stuck]) log.warn({}, warning);
+  for (const warning of warnings) if (warning !== undefined) log.warn({}, warning);
 }
 
 /**

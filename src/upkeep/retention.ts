@@ -18,18 +18,10 @@ const LATE_MS = 60_000;
 /** After so great a part of what refused requests may take in all, the oldest of them are looked for. */
 const REFUSED_SHARE = 8;
 
-/** Stores rows of the callback log. Notes first if they have waited long for it, as they do while a database is away. */
-export async function appendWithLateMark(
-  store: Pick<Store, "appendCallbacks" | "callbacks">,
-  rows: readonly CallbackLogEntry[],
-  now: Date,
-): Promise<void> {
-  const oldest = Math.min(...rows.map(({ receivedAt }) => Date.parse(receivedAt)));
-  if (oldest < now.getTime() - LATE_MS) await store.callbacks.noteLate(new Date(oldest), now);
-  await store.appendCallbacks(rows);
-}
-
-/** The same, and keeps the rows of refused requests within their bytes: each process counts what it has added itself. */
+/**
+ * Stores rows of the callback log. Notes first if they have waited long for it, as they do while a database is away.
+ * Keeps the rows of refused requests within their bytes: each process counts what it has added itself.
+ */
 export function createCallbackAppender(
   store: Pick<Store, "appendCallbacks" | "callbacks" | "retention">,
   refusedBytes: number,
@@ -38,7 +30,10 @@ export function createCallbackAppender(
 ): (rows: readonly CallbackLogEntry[]) => Promise<void> {
   let added = 0;
   return async (rows) => {
-    await appendWithLateMark(store, rows, clock.now());
+    const now = clock.now();
+    const oldest = Math.min(...rows.map(({ receivedAt }) => Date.parse(receivedAt)));
+    if (oldest < now.getTime() - LATE_MS) await store.callbacks.noteLate(new Date(oldest), now);
+    await store.appendCallbacks(rows);
     for (const row of rows) if (isWithoutEvent(row)) added += logEntryBytes(row);
     if (added <= refusedBytes / REFUSED_SHARE) return;
     added = 0;

@@ -15,13 +15,6 @@ export function createRollupWriter(counts: RollupCounts, store: Rollups, clock: 
   const pending: { readonly slot: number; readonly counts: readonly RollupCount[] }[] = [];
   let writing: Promise<void> | undefined;
 
-  function take(): void {
-    const taken = counts.take();
-    if (taken.length === 0) return;
-    pending.push({ slot: periodStart(clock.now(), OVERVIEW_RANGES.hour.stepSeconds), counts: taken });
-    if (pending.length > MAX_PENDING) pending.shift();
-  }
-
   async function write(): Promise<void> {
     for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
       try {
@@ -35,7 +28,10 @@ export function createRollupWriter(counts: RollupCounts, store: Rollups, clock: 
 
   /** Never rejects. */
   async function flush(): Promise<void> {
-    take();
+    const taken = counts.take();
+    if (taken.length > 0)
+      pending.push({ slot: periodStart(clock.now(), OVERVIEW_RANGES.hour.stepSeconds), counts: taken });
+    if (pending.length > MAX_PENDING) pending.shift();
     writing ??= write()
       .catch((error: unknown) => log.debug({ err: error }, "storing callback counts failed; retrying"))
       .finally(() => {

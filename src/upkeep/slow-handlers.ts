@@ -1,12 +1,10 @@
-import { type Clock, type EventKey, type Log, sourceOf } from "../domain/index.ts";
+import { type Clock, DAY_MS, type EventKey, type Log, sourceOf } from "../domain/index.ts";
 import type { SlowHandler, Store } from "../store/index.ts";
 
 /** A third of the shortest deadline that platforms document (Slack, 3 s). */
 const SLOW_MS = 1_000;
 /** A further run is reported only where it is so much slower than the slowest one before. */
 const GROWTH = 1.5;
-
-export type HandlerRan = (key: EventKey, type: string, durationMs: number) => void;
 
 /**
  * On SQLite a handler holds the only writer while it waits for something. Meanwhile no event can be accepted either.
@@ -16,9 +14,9 @@ export function createSlowHandlerReport(
   { dialect, settings }: Pick<Store, "dialect" | "settings">,
   clock: Clock,
   log: Log,
-): HandlerRan {
+) {
   const slowest = new Map<string, number>();
-  return (key, type, durationMs) => {
+  return (key: EventKey, type: string, durationMs: number): void => {
     if (dialect !== "sqlite" || durationMs < SLOW_MS) return;
     const name = `${sourceOf(key)} ${type}`;
     if (durationMs < (slowest.get(name) ?? 0) * GROWTH) return;
@@ -33,11 +31,9 @@ export function createSlowHandlerReport(
 
 /** Their warnings, for the start and for doctor; a run of long ago tells nothing of the handler of today. */
 export function slowHandlerTexts(handlers: readonly SlowHandler[], now: Date): string[] {
-  const since = new Date(now.getTime() - RECENT_MS).toISOString();
+  const since = new Date(now.getTime() - 7 * DAY_MS).toISOString();
   return handlers.filter(({ at }) => at > since).map(slowHandlerText);
 }
-
-const RECENT_MS = 7 * 86_400_000;
 
 function slowHandlerText({ name, durationMs, at }: SlowHandler): string {
   return (

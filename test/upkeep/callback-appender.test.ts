@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type CallbackFilter, type CallbackLogEntry, logEntryBytes } from "../../src/domain/index.ts";
 import { createCallbackLog } from "../../src/observability/index.ts";
 import type { Store } from "../../src/store/index.ts";
-import { appendWithLateMark, createCallbackAppender } from "../../src/upkeep/retention.ts";
+import { createCallbackAppender } from "../../src/upkeep/retention.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { describeFullOnPostgres, withStore } from "../support/databases.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
@@ -14,10 +14,13 @@ const at = (seconds: number) => new Date(START + seconds * 1_000);
 const cameAt = (requestId: string, seconds: number): CallbackLogEntry =>
   logRow({ requestId, receivedAt: at(seconds).toISOString() });
 
+const append = (store: Store, rows: readonly CallbackLogEntry[], now: Date) =>
+  createCallbackAppender(store, Number.POSITIVE_INFINITY, { now: () => now }, recordedLog())(rows);
+
 /** One callback every five minutes, stored as it came: so few that a search by time asks for the time of each. */
 async function fresh(store: Store, from: number, to: number): Promise<void> {
   for (let minute = from; minute < to; minute += 5)
-    await appendWithLateMark(store, [cameAt(`fresh ${minute}`, minute * MINUTE)], at(minute * MINUTE));
+    await append(store, [cameAt(`fresh ${minute}`, minute * MINUTE)], at(minute * MINUTE));
 }
 
 async function found(store: Store, filter: CallbackFilter): Promise<readonly string[]> {
@@ -29,7 +32,7 @@ async function outage(store: Store): Promise<string[]> {
   await fresh(store, 0, 30);
   await fresh(store, 40, 41);
   const waited = [30, 31, 32, 33, 34, 35].map((minute) => cameAt(`waited ${minute}`, minute * MINUTE));
-  await appendWithLateMark(store, waited, at(40 * MINUTE + 1));
+  await append(store, waited, at(40 * MINUTE + 1));
   await fresh(store, 45, 70);
   return waited.map(({ requestId }) => requestId);
 }
@@ -47,7 +50,7 @@ describeFullOnPostgres("callbacks that waited for the database on %s", (dialect)
       // Another process had its database all the time.
       await fresh(store, 0, 40);
       const old = [0, 1, 2, 3, 4, 5].map((second) => cameAt(`waited ${second}`, 10 * MINUTE + second));
-      await appendWithLateMark(store, old, at(40 * MINUTE));
+      await append(store, old, at(40 * MINUTE));
       await fresh(store, 40, 60);
       for (const minute of [5, 15, 20, 25, 30, 35, 40, 55]) {
         const filter = {
@@ -87,7 +90,7 @@ describeFullOnPostgres("callbacks that waited for the database on %s", (dialect)
       await fresh(store, 0, 20);
       await store.callbacks.noteLate(at(10 * MINUTE), at(20 * MINUTE));
       await fresh(store, 20, 50);
-      await appendWithLateMark(store, [cameAt("waited", 10 * MINUTE)], at(50 * MINUTE));
+      await append(store, [cameAt("waited", 10 * MINUTE)], at(50 * MINUTE));
       await fresh(store, 50, 70);
       const filter = { from: at(10 * MINUTE).toISOString(), to: at(11 * MINUTE).toISOString() };
       expect(await found(store, filter)).toEqual(["fresh 10", "waited"]);

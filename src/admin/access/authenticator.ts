@@ -105,11 +105,6 @@ export function tooManyAttempts(waitSeconds: number): HttpError {
   return new HttpError(429, error, { "retry-after": String(waitSeconds) });
 }
 
-type TokenCheckResult =
-  | { readonly result: "right"; readonly role: Role; readonly credentialFingerprint: string }
-  | { readonly result: "wrong" }
-  | { readonly result: "too many"; readonly waitSeconds: number };
-
 /** Checks tokens on every route that takes one, with one count of wrong ones for each address. */
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
@@ -131,19 +126,19 @@ export function createTokenCheck(deps: {
   const recordRefusal = createRefusalRecorder(store.audit, clock, log);
 
   /** In constant time, and only so often for each address. */
-  function check(token: string, remoteAddress: string): TokenCheckResult {
+  function check(token: string, remoteAddress: string) {
     const key = access.rateKey(remoteAddress);
     const waitSeconds = loginThrottle.secondsToWait(key);
-    if (waitSeconds > 0) return { result: "too many", waitSeconds };
+    if (waitSeconds > 0) return { result: "too many", waitSeconds } as const;
     // All digests are compared, so that the time reveals neither a length nor which token matched.
     const sentDigest = hash("sha256", token, "buffer");
     const [match] = configured.filter(({ digest }) => timingSafeEqual(digest, sentDigest));
     if (match !== undefined) {
       const { role, credentialFingerprint } = match;
-      return { result: "right", role, credentialFingerprint };
+      return { result: "right", role, credentialFingerprint } as const;
     }
     if (loginThrottle.recordFailure(key, token)) recordRefusal({ remoteAddress, actor: null, reason: "wrong token" });
-    return { result: "wrong" };
+    return { result: "wrong" } as const;
   }
 
   return { check, loginThrottle, recordRefusal, configured };

@@ -115,10 +115,7 @@ function hasAllowedHost({ host }: IncomingHttpHeaders, isAllowed: (hostname: str
  * loopback, browsers send only `Origin`. Every current browser sends one of the two with an unsafe method.
  * @param baseUrl the origin that operators use, where a proxy changes `Host`
  */
-function requestOrigin(
-  headers: IncomingHttpHeaders,
-  baseUrl: string | null,
-): "same-origin" | "cross-origin" | "no browser" {
+function requestOrigin(headers: IncomingHttpHeaders, baseUrl: string | null) {
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site === "same-origin" ? "same-origin" : "cross-origin";
   if (headers.origin === undefined) return "no browser";
