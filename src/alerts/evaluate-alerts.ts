@@ -10,7 +10,7 @@ import {
   signatureOf,
   sourceOf,
 } from "../domain/index.ts";
-import type { AlertKey, AlertKind, Alerts, Arrival, StoredAlert } from "../store/index.ts";
+import type { AlertKind, Alerts, Arrival, StoredAlert } from "../store/index.ts";
 import { createPoller, type Poller } from "../system/index.ts";
 import { messageOf } from "./messages.ts";
 import * as policy from "./policy.ts";
@@ -122,11 +122,19 @@ export async function evaluateAlerts(
   now: Date,
   observedSince: Date,
 ): Promise<void> {
-  await EVALUATE[kind]({ ...deps, alerts: await deps.store.list(), now, observedSince });
+  const alerts = await deps.store.list();
+  const alertOf: Evaluation["alertOf"] = (source, subject = "", of = kind) =>
+    alerts.find((one) => one.kind === of && one.source === source && one.subject === subject);
+  const open = alerts.filter((alert) => alert.kind === kind && alert.isOpen);
+  await EVALUATE[kind]({ ...deps, kind, alertOf, open, now, observedSince });
 }
 
 interface Evaluation extends AlertDependencies {
-  readonly alerts: readonly StoredAlert[];
+  readonly kind: AlertKind;
+  /** Of this kind, if no other is named. */
+  readonly alertOf: (source: string, subject?: string, kind?: AlertKind) => StoredAlert | undefined;
+  /** Those of this kind. */
+  readonly open: readonly StoredAlert[];
   readonly now: Date;
   readonly observedSince: Date;
 }
@@ -142,18 +150,16 @@ const EVALUATE: Record<AlertKind, (of: Evaluation) => Promise<void>> = {
 const MAX_FAILURES = 10_000;
 
 async function failures(evaluation: Evaluation): Promise<void> {
-  const { store, alerts, now } = evaluation;
+  const { store, alertOf, open, now } = evaluation;
   const { types, isComplete } = await store.exhausted(MAX_FAILURES);
   const failing = types.map(({ source, eventType, count }) => ({ source, subject: eventType, count }));
-  const ended = alerts
-    .filter(({ kind, isOpen }) => kind === "failures" && isOpen)
-    .filter((open) => !failing.some((one) => one.source === open.source && one.subject === open.subject))
-    .map((open) => ({ ...open, count: 0 }));
+  const ended = open
+    .filter((alert) => !failing.some((one) => one.source === alert.source && one.subject === alert.subject))
+    .map((alert) => ({ ...alert, count: 0 }));
   for (const { source, subject, count } of [...failing, ...ended]) {
-    const key = { kind: "failures", source, subject } as const;
-    const notified = alertOf(alerts, key) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
+    const notified = alertOf(source, subject) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
     const transition = policy.evaluateFailures(notified, { count, isComplete }, now);
-    await apply(evaluation, key, transition, { count });
+    await apply(evaluation, { source, subject, count }, transition);
   }
 }
 
@@ -162,48 +168,43 @@ const MAX_ACCEPTED = 1_000;
 
 /** One alert for a source: a cause that holds up one tenant or type mostly holds up the others too. */
 async function accepted(evaluation: Evaluation): Promise<void> {
-  const { store, alerts, now, acceptedLimitMs } = evaluation;
+  const { store, open, now, acceptedLimitMs } = evaluation;
   const { sources, isComplete } = await store.oldestAccepted(MAX_ACCEPTED);
   const ages = new Map<string, number>();
   for (const { source: of, since } of sources) {
     const source = sourceOf({ source: of });
     ages.set(source, Math.max(ages.get(source) ?? 0, now.getTime() - since.getTime()));
   }
-  const open = alerts.filter(({ kind, isOpen }) => kind === "accepted" && isOpen);
   for (const source of new Set([...ages.keys(), ...open.map((alert) => alert.source)])) {
     const isOpen = open.some((alert) => alert.source === source);
     const oldest = { ageMs: ages.get(source), isComplete };
-    const transition = policy.evaluateAccepted(isOpen, oldest, acceptedLimitMs);
-    await apply(evaluation, { kind: "accepted", source, subject: "" }, transition);
+    await apply(evaluation, { source }, policy.evaluateAccepted(isOpen, oldest, acceptedLimitMs));
   }
 }
 
 async function signatures(evaluation: Evaluation): Promise<void> {
-  const { store, alerts, now, isSameQuarter } = evaluation;
+  const { store, alertOf, open, now, isSameQuarter } = evaluation;
   const started = new Set<string>();
   for (const { source, message } of await store.refusedSources(now)) {
-    const key = { kind: "signatures", source, subject: "" } as const;
-    if (alertOf(alerts, key)?.isOpen === true) continue;
-    await apply(evaluation, key, "starts", { message });
+    if (alertOf(source)?.isOpen === true) continue;
+    await apply(evaluation, { source, message }, "starts");
     started.add(source);
   }
   if (isSameQuarter === true) return;
   const last = lastFullQuarter(now);
   const sources = await signatureCounts(store, last + 1 - DAY, last + 1);
-  const isOpen = alerts.some((alert) => alert.kind === "signatures" && alert.isOpen);
   const counts = [...sources.values()].flatMap((quarters) => [...quarters.values()]);
-  if (!isOpen && counts.every(({ wrong, unsigned }) => wrong + unsigned === 0)) return;
+  if (open.length === 0 && counts.every(({ wrong, unsigned }) => wrong + unsigned === 0)) return;
   const first = Math.ceil(((await store.firstOutcomeSlot()) ?? 0) / QUARTER_SECONDS);
   const shift = policy.comparedWith(last, first);
   const earlier = await signatureCounts(store, last + 1 - DAY - shift, last + 1 - shift);
   for (const [source, quarters] of sources) {
     if (started.has(source)) continue;
-    const key = { kind: "signatures", source, subject: "" } as const;
-    const alert = alertOf(alerts, key);
+    const alert = alertOf(source);
     const bothDays = new Map([...(earlier.get(source) ?? []), ...quarters]);
     const changedIn = alert === undefined ? {} : { changedIn: policy.quarterOf(alert.notifiedAt) };
     const history = { last, shift, quarters: bothDays, isOpen: alert?.isOpen === true, ...changedIn };
-    await apply(evaluation, key, policy.evaluateSignatures(history));
+    await apply(evaluation, { source }, policy.evaluateSignatures(history));
   }
 }
 
@@ -237,51 +238,46 @@ async function signatureCounts(
 
 /** While the signatures of a source fail, all its types are silent: an evaluated signatures alert is enough. */
 async function silence(evaluation: Evaluation): Promise<void> {
-  const { store, alerts, kinds, now, isHandled, silenceFloor, observedSince } = evaluation;
+  const { store, alertOf, kinds, now, isHandled, silenceFloor, observedSince } = evaluation;
   const arrivals = await store.listArrivals();
   const types = Map.groupBy(arrivals, ({ source, eventType }) => JSON.stringify([source, eventType]));
   for (const days of types.values()) {
     const { source, eventType } = days[0] as (typeof days)[number];
-    const key = { kind: "silence", source, subject: eventType } as const;
-    const alert = alertOf(alerts, key);
+    const key = { source, subject: eventType };
+    const alert = alertOf(source, eventType);
     if (alert?.isOpen === true) {
       if (days.some(({ lastAt }) => lastAt >= alert.since)) await apply(evaluation, key, "resolves");
       continue;
     }
-    const signatures = alertOf(alerts, { kind: "signatures", source, subject: "" });
-    if (!isHandled(eventType) || (kinds.has("signatures") && signatures?.isOpen === true)) continue;
+    const signatures = kinds.has("signatures") ? alertOf(source, "", "signatures") : undefined;
+    if (!isHandled(eventType) || signatures?.isOpen === true) continue;
     const limit = policy.silenceLimit(days, silenceFloor);
     if (limit !== undefined && policy.isSilent(limit, observedSince, now)) await apply(evaluation, key, "starts");
   }
 }
 
-function alertOf(alerts: readonly StoredAlert[], key: AlertKey): StoredAlert | undefined {
-  const { kind, source, subject } = key;
-  return alerts.find((one) => one.kind === kind && one.source === source && one.subject === subject);
-}
-
 async function apply(
-  { store, log, alerts, now }: Evaluation,
-  key: AlertKey,
+  { store, log, kind, alertOf, now }: Evaluation,
+  change: { readonly source: string; readonly subject?: string; readonly count?: number; readonly message?: string },
   transition: AlertTransition,
-  { count = 0, message }: { readonly count?: number; readonly message?: string } = {},
 ): Promise<void> {
   if (transition === "unchanged") return;
-  const alert = alertOf(alerts, key);
+  const { source, subject = "", count = 0, message } = change;
+  const alert = alertOf(source, subject);
   const since = transition === "starts" ? now : (alert?.since ?? now);
   const state = STATES[transition];
-  const change = {
-    ...key,
+  const row = {
+    ...{ kind, source, subject },
     from: alert?.number ?? 0,
     isOpen: transition !== "resolves",
     since,
     notifiedCount: count,
     // A smaller number of failures sends no notification.
     notifiedAt: state === undefined ? (alert?.notifiedAt ?? now) : now,
-    ...(state === undefined ? {} : { message: messageOf({ ...key, message }, state, since, count) }),
+    ...(state === undefined ? {} : { message: messageOf({ kind, source, subject, message }, state, since, count) }),
   };
-  if (!(await store.change(change)) || state === undefined) return;
-  const fields = { alert: key.kind, source: key.source, event_type: key.subject || undefined, state };
+  if (!(await store.change(row)) || state === undefined) return;
+  const fields = { alert: kind, source, event_type: subject || undefined, state };
   if (state === "resolved") log.info(fields, "an alert was resolved");
   else log.warn(fields, "an alert was sent");
 }

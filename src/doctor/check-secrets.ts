@@ -17,13 +17,12 @@ export const warning = finding("warning");
 export const failure = finding("failure");
 export const warnings = (check: string, texts: readonly string[]) => texts.map((text) => warning(check, text));
 
-/** The problems of a configuration that names files; any other error is thrown. */
-export async function problemsOf(work: Promise<unknown>): Promise<readonly string[]> {
+/** Resolves with the error of a preset or a file that cannot be used; any other error is thrown. */
+export async function orConfigError<Value>(work: Promise<Value>): Promise<Value | ConfigError> {
   try {
-    await work;
-    return [];
+    return await work;
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
+    if (error instanceof ConfigError) return error;
     throw error;
   }
 }
@@ -33,12 +32,9 @@ const ABOUT = "secrets";
 export async function checkSecrets(config: Config, found: Inspection, now: Date): Promise<Finding[]> {
   const uses = found.exists ? found.credentialUses : [];
   const reading = configuredSources(config).then((sources) => configuredSecrets(config, sources));
-  const secretsNow = await reading.catch((error: unknown) => {
-    // The check of the authentication says that the file with the keys cannot be used.
-    if (error instanceof ConfigError) return undefined;
-    throw error;
-  });
-  if (secretsNow === undefined) return [];
+  const secretsNow = await orConfigError(reading);
+  // The check of the authentication says that the file with the keys cannot be used.
+  if (secretsNow instanceof ConfigError) return [];
   const secrets = secretsNow();
   const findings = secrets
     .filter(({ isPrevious }) => isPrevious)

@@ -2,21 +2,15 @@ import { type Config, ConfigError, secretVariables } from "../config/index.ts";
 import { answerMode, type ConfiguredSource, configuredSources, sourceUrl } from "../configured/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { IDENTITY_TEXTS } from "../sources/index.ts";
-import { type Finding, failure, ok, warnings } from "./check-secrets.ts";
+import { type Finding, failure, ok, orConfigError, warnings } from "./check-secrets.ts";
 import { undocumentedTypeWarnings } from "./documented-types.ts";
-import { sourceWarnings } from "./source-warnings.ts";
 
 const ABOUT = "sources";
 
 /** The sources beside the built-in protocol: a line for each, and what would keep its callbacks out. */
 export async function checkSources(config: Config, handlers: readonly Handler[]): Promise<Finding[]> {
-  let configured: readonly ConfiguredSource[];
-  try {
-    configured = await configuredSources(config);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map((problem) => failure(ABOUT, problem));
-  }
+  const configured = await orConfigError(configuredSources(config));
+  if (configured instanceof ConfigError) return configured.problems.map((problem) => failure(ABOUT, problem));
   return [
     ...configured.map((source) => ok(ABOUT, describe(source, config))),
     ...warnings(ABOUT, sourceWarnings(config, configured)),
@@ -40,3 +34,52 @@ function secretsText({ name, definition }: ConfiguredSource, { sources }: Config
   if (isOfEnvironment) return secretVariables(name).slice(0, count).join(" and ");
   return count === 1 ? "1 secret" : `${count} secrets`;
 }
+
+type WarningOf = (
+  source: ConfiguredSource,
+  config: Pick<Config, "maxUnverifiedBytes" | "retention">,
+) => string | undefined;
+
+/** Warnings of the settings of sources, for the start and `doctor`. @returns a sentence for each */
+export function sourceWarnings(config: Parameters<WarningOf>[1], configured: readonly ConfiguredSource[]) {
+  return [bodyLimitWarning, answerWarning, retentionWarning, openWarning].flatMap((warningOf) =>
+    configured.flatMap((source) => warningOf(source, config) ?? []),
+  );
+}
+
+const openWarning: WarningOf = ({ name, definition: { open } }) => open && `sources.${name}: ${open}`;
+
+/** Of a source whose largest bodies MAX_UNVERIFIED_BYTES keeps out. */
+const bodyLimitWarning: WarningOf = ({ name, definition: { facts, settings } }, { maxUnverifiedBytes }) => {
+  const { maxBodyBytes: largest = 0, title } = facts;
+  if (settings.maxBodyBytes !== undefined || largest <= maxUnverifiedBytes) return undefined;
+  return (
+    `MAX_UNVERIFIED_BYTES: got ${maxUnverifiedBytes}, and ${title} sends bodies of up to ${largest}: longer ones of the ` +
+    `source ${name} get 413. Set it to ${largest} at least, or maxBodyBytes of the source`
+  );
+};
+
+/** Of a source that responds after its platform has given up. */
+const answerWarning: WarningOf = ({ name, definition }) => {
+  const { deadlineSeconds, title } = definition.facts;
+  const mode = answerMode(definition);
+  if (typeof mode === "string" || deadlineSeconds === undefined) return undefined;
+  if (mode.withinMs < deadlineSeconds * 1_000) return undefined;
+  return (
+    `sources.${name}: answer: got within ${mode.withinMs} ms, but ${title} waits for ${deadlineSeconds} s, and sends slower ` +
+    "callbacks again: leave `answer` out, or set a shorter time"
+  );
+};
+
+const DAY_HOURS = 24;
+
+/** Of a source that refuses late deliveries of its platform, since records are kept for a shorter time. */
+const retentionWarning: WarningOf = ({ name, definition }, { retention: { recordDays } }) => {
+  const { facts, hasSignedTime } = definition;
+  const days = Math.ceil((facts.retryHours ?? 0) / DAY_HOURS);
+  if (recordDays === null || !hasSignedTime || days <= recordDays) return undefined;
+  return (
+    `RECORD_RETENTION_DAYS: got ${recordDays}, but ${facts.title} delivers an event again for ${days} days, and the source ` +
+    `${name} refuses older events: set it to ${days} at least`
+  );
+};

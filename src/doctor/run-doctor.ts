@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { getCACertificates } from "node:tls";
 import { CALLBACK_PATH } from "../admin/index.ts";
-import { type Config, compareEnvironments, type EnvironmentFile } from "../config/index.ts";
+import { type Config, ConfigError, compareEnvironments, type EnvironmentFile } from "../config/index.ts";
 import {
   addressesOf,
   type ConfiguredSource,
@@ -27,7 +27,7 @@ import { createPlatform } from "../oauth/index.ts";
 import { createAllowedAddresses } from "../outbox/index.ts";
 import { boundedFetch, systemClock } from "../system/index.ts";
 import { checkDatabase, type DoctorInput } from "./check-database.ts";
-import { type Finding, failure, ok, problemsOf, warning, warnings } from "./check-secrets.ts";
+import { type Finding, failure, ok, orConfigError, warning, warnings } from "./check-secrets.ts";
 import { checkSources } from "./check-sources.ts";
 
 export async function runDoctor(
@@ -107,8 +107,8 @@ export async function checkAuthentication(config: Config): Promise<Finding[]> {
   const about = "authentication";
   if (!config.servesPlatform) return [ok(about, WITHOUT_PLATFORM)];
   const files = createPlatformScheme(config, systemClock).then(() => readDiagnosisSecrets(config));
-  const problems = await problemsOf(files);
-  if (problems.length > 0) return [failure(about, problems.join("; "))];
+  const read = await orConfigError(files);
+  if (read instanceof ConfigError) return [failure(about, read.problems.join("; "))];
   const { jwt } = config.authentication;
   const open = unsignedBodyWarning(config);
   const findings = open === undefined ? [] : [warning(about, open)];
@@ -205,8 +205,8 @@ const CHECK_NAME = "notifications";
 async function checkNotifications(config: Config): Promise<Finding[]> {
   const { webhook, email } = config.notifications;
   const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
-  const problems = await problemsOf(trustedCertificates(config));
-  const findings = problems.map((problem) => failure(CHECK_NAME, problem));
+  const read = await orConfigError(trustedCertificates(config));
+  const findings = read instanceof ConfigError ? read.problems.map((problem) => failure(CHECK_NAME, problem)) : [];
   if (urls.length > 0) return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
 }

@@ -11,8 +11,8 @@ import { createRegistry, type Handler, type Registry } from "../handlers/index.t
 import type { Receiver } from "../pipeline/index.ts";
 import { type Failures, STORED_EVENTS, type Store, type StoredType } from "../store/index.ts";
 import { slowHandlerTexts } from "../upkeep/index.ts";
+import { sourceWarnings } from "./check-sources.ts";
 import { undocumentedTypeWarnings } from "./documented-types.ts";
-import { sourceWarnings } from "./source-warnings.ts";
 
 export async function logStartupWarnings(
   config: Config,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sourceWarnings } from "../../src/doctor/source-warnings.ts";
+import { sourceWarnings } from "../../src/doctor/check-sources.ts";
 import { appleAppStore, awsSns, ebay, googlePubSub, plaid } from "../../src/sources/platforms/index.ts";
 
 const LIMITS = {
