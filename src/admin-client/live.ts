@@ -77,10 +77,7 @@ function pause(over: AbortSignal): Promise<void> {
 }
 
 /** The fields of each event of `text/event-stream`, as far as the admin API sends them; a comment has none. */
-async function* readEvents(
-  body: Response["body"],
-  connection: AbortController,
-): AsyncGenerator<Readonly<Record<string, string>>, void, void> {
+async function* readEvents(body: Response["body"], connection: AbortController) {
   const reader = (body as NonNullable<typeof body>).getReader();
   const decoder = new TextDecoder();
   let text = "";

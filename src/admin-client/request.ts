@@ -66,8 +66,8 @@ export function createRequests(options: AdminClientOptions) {
   async function request<Answer>(method: string, path: string, asked: RequestOptions = {}): Promise<Answer> {
     const limit = timeLimitMs === undefined ? {} : { signal: AbortSignal.timeout(timeLimitMs) };
     const response = await open(method, path, { ...asked, ...limit });
-    const isEmpty = response.status === 204;
-    return (isEmpty ? undefined : await jsonOf(response, urlOf(options, path, asked.query))) as Answer;
+    const url = urlOf(options, path, asked.query);
+    return (response.status === 204 ? undefined : await jsonOf(response, url)) as Answer;
   }
   return { request, open };
 }

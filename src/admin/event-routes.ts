@@ -90,11 +90,7 @@ export interface TimelinePosition {
 export const TIMELINE_START: TimelinePosition = { callbackId: 0, attemptId: 0, at: Number.NEGATIVE_INFINITY };
 
 /** The entries after a position, and the position of the next ones; null at the end. */
-export function timelineAfter(
-  position: TimelinePosition,
-  history: EventHistory,
-  limit: number,
-): { readonly entries: TimelineEntry[]; readonly next: TimelinePosition | null } {
+export function timelineAfter(position: TimelinePosition, history: EventHistory, limit: number) {
   const { runs, next } = mergedAttempts(position, history, limit);
   const until = next?.at ?? Number.POSITIVE_INFINITY;
   const single = singleEntries(history).filter(({ at }) => Date.parse(at) > position.at && Date.parse(at) <= until);

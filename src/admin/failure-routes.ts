@@ -99,10 +99,7 @@ async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<Replay
   };
 }
 
-function replayView(
-  outcome: AttemptOutcome,
-  { describeError, mask }: AdminDependencies,
-): Pick<ReplayView, "outcome" | "result" | "error"> {
+function replayView(outcome: AttemptOutcome, { describeError, mask }: AdminDependencies) {
   switch (outcome.kind) {
     case "success":
       return { outcome: outcome.kind, result: mask.json(outcome.result) as JsonObject };

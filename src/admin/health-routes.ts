@@ -28,9 +28,7 @@ const READY = operation({
 const METRICS = operation({
   summary: "Metrics for Prometheus",
   isPublic: true,
-  responses: {
-    200: ["The Prometheus text format.", { media: ["text/plain"] }],
-  },
+  responses: { 200: ["The Prometheus text format.", { media: ["text/plain"] }] },
 });
 
 /** `/healthz`: the process responds. `/readyz`: it takes work. `/metrics`: for Prometheus. None shows secrets. */

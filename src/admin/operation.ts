@@ -111,9 +111,8 @@ const WRITE_RESPONSES = {
 function responseSchema(status: string, response: Response): object {
   const [description, content] = typeof response === "string" ? ([response, "Error"] as const) : response;
   if (status === "204") return { description, type: "null" };
-  const schema = schemaOf(content);
   const media = typeof content === "object" && "media" in content ? content.media : ["application/json"];
-  return { description, content: Object.fromEntries(media.map((type) => [type, { schema }])) };
+  return { description, content: Object.fromEntries(media.map((type) => [type, { schema: schemaOf(content) }])) };
 }
 
 function schemaOf(content: Content): object {

@@ -20,18 +20,14 @@ const OVERVIEW = operation({
 });
 
 export function registerOverview(app: FastifyInstance, deps: AdminDependencies): void {
-  app.get("/api/v1/overview", OVERVIEW, async ({ query: { span } }) => {
+  app.get("/api/v1/overview", OVERVIEW, async ({ query: { span } }): Promise<OverviewView> => {
     // The counts include the responses of this process up to now; those of others are some seconds behind.
     await deps.flushRollups();
     return readOverview(span, deps, deps.clock.now());
   });
 }
 
-async function readOverview(
-  span: OverviewRange,
-  { store, sources }: AdminDependencies,
-  now: Date,
-): Promise<OverviewView> {
+async function readOverview(span: OverviewRange, { store, sources }: AdminDependencies, now: Date) {
   const { stepSeconds, steps } = OVERVIEW_RANGES[span];
   const first = periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
   const rows = await store.rollups.list(span, first);

@@ -116,12 +116,7 @@ export function createAlertPoller(deps: AlertDependencies & { readonly arrivals:
 }
 
 /** @param observedSince since when this kind has been evaluated without an interruption */
-export async function evaluateAlerts(
-  deps: AlertDependencies,
-  kind: AlertKind,
-  now: Date,
-  observedSince: Date,
-): Promise<void> {
+export async function evaluateAlerts(deps: AlertDependencies, kind: AlertKind, now: Date, observedSince: Date) {
   const alerts = await deps.store.list();
   const alertOf: Evaluation["alertOf"] = (source, subject = "", of = kind) =>
     alerts.find((one) => one.kind === of && one.source === source && one.subject === subject);
@@ -212,11 +207,7 @@ async function signatures(evaluation: Evaluation): Promise<void> {
 const QUARTERS_A_QUERY = 12;
 
 /** By source and quarter-hour, from `from` up to but not including `to`. */
-async function signatureCounts(
-  store: Alerts,
-  from: number,
-  to: number,
-): Promise<Map<string, Map<number, SignatureCounts>>> {
+async function signatureCounts(store: Alerts, from: number, to: number) {
   const sources = new Map<string, Map<number, SignatureCounts>>();
   const outcomes: PeriodCount[] = [];
   for (let start = from; start < to; start += QUARTERS_A_QUERY) {

@@ -85,10 +85,7 @@ export function storedEventWarnings(waiting: readonly StoredType[], handlers: re
 }
 
 /** Channels with waiting deliveries that are no longer configured. @returns a sentence for each */
-export function unconfiguredChannelWarnings(
-  waiting: ReadonlyMap<string, number>,
-  destinations: readonly string[],
-): string[] {
+export function unconfiguredChannelWarnings(waiting: ReadonlyMap<string, number>, destinations: readonly string[]) {
   return [...waiting]
     .filter(([channel]) => !destinations.includes(channel))
     .map(

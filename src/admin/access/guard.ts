@@ -61,10 +61,7 @@ export function registerGuard(app: FastifyInstance, deps: RouteDependencies): vo
 }
 
 /** The caller where the route needs one. @throws HttpError where the request is refused */
-async function callerOf(
-  request: FastifyRequest,
-  { access, tokenCheck, authenticator }: RouteDependencies,
-): Promise<Caller | null> {
+async function callerOf(request: FastifyRequest, { access, tokenCheck, authenticator }: RouteDependencies) {
   const { headers, method } = request;
   const rules = rulesOf(request);
   if (!rules.anyHost && !hasAllowedHost(headers, access.isAllowedHost))

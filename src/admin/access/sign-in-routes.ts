@@ -53,8 +53,7 @@ const END = operation({
 export function registerSessionRoutes(app: FastifyInstance, deps: RouteDependencies): void {
   const { access, about, tokenCheck, authenticator } = deps;
   const view = ({ actor, role }: Pick<auth.Caller, "actor" | "role">, expiresAt?: Date): SessionView => {
-    const expires_at = expiresAt?.toISOString() ?? null;
-    return { actor, role, expires_at, ...about, sandbox: deps.sandbox !== null };
+    return { actor, role, expires_at: expiresAt?.toISOString() ?? null, ...about, sandbox: deps.sandbox !== null };
   };
   app.get("/api/v1/sign-in", METHODS, async (): Promise<SignInView> => {
     const { provider } = access;
