@@ -21,9 +21,6 @@ export function hmac(options: HmacSourceOptions): SourceDefinition {
     assertOneOf("signature.encoding", signature.encoding, ENCODINGS);
     assertText("signed", signed, "{timestamp}.{body}");
     const data = SCHEME.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
-    return hmacParts(Object.fromEntries(data) as unknown as HmacData, contract, {
-      options,
-      title: KIND.title,
-    });
+    return hmacParts(Object.fromEntries(data) as unknown as HmacData, contract, { options, title: KIND.title });
   });
 }

@@ -64,10 +64,7 @@ function keyParts(
     return secretParts(given as SecretOption | TenantSecrets, use, make);
   }
   if (typeof given !== "object" || Array.isArray(given))
-    throw new OptionError({
-      option: "publicKey",
-      expected: "keys by their ids, such as { key-1: pem }, with `keyId`",
-    });
+    throw new OptionError({ option: "publicKey", expected: "keys by their ids, such as { key-1: pem }, with `keyId`" });
   const keys = Object.entries(given).map(([id, key]) => {
     const [text = ""] = requiredTexts(key, `publicKey.${id}`);
     return { id, key: text };

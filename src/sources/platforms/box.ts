@@ -14,11 +14,7 @@ export const box = hmacPreset("box", {
   renewsTimestamp: true,
   signature: { header: ["BOX-SIGNATURE-PRIMARY", "BOX-SIGNATURE-SECONDARY"], encoding: "base64" },
   signed: "{body}{timestamp}",
-  timestamp: {
-    header: "BOX-DELIVERY-TIMESTAMP",
-    unit: "iso",
-    toleranceSeconds: 600,
-  },
+  timestamp: { header: "BOX-DELIVERY-TIMESTAMP", unit: "iso", toleranceSeconds: 600 },
   id: "body.id",
   type: "body.trigger",
   eventTime: { at: "body.created_at", unit: "iso" },

@@ -46,11 +46,7 @@ export const dropboxSign = secretPreset("dropbox-sign", {
   type: "body.event.event_type",
   eventTime: { at: "body.event.event_time", unit: "seconds" },
   handshakes: [
-    {
-      isSigned: true,
-      when: { "body.event.event_type": "callback_test" },
-      reply: { kind: "text", at: `=${RECEIVED}` },
-    },
+    { isSigned: true, when: { "body.event.event_type": "callback_test" }, reply: { kind: "text", at: `=${RECEIVED}` } },
   ],
   responses: { received: { body: RECEIVED } },
   credential: { fields: ["event_hash"] },

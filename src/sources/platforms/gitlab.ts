@@ -11,9 +11,7 @@ export const gitlab = tokenOrSignaturePreset("gitlab", {
   title: "GitLab",
   docs: "https://docs.gitlab.com/user/project/integrations/webhooks/",
   proof: "community",
-  identity: {
-    why: "`Idempotency-Key` stays the same over retries; without it (before 17.4) the bytes are the key",
-  },
+  identity: { why: "`Idempotency-Key` stays the same over retries; without it (before 17.4) the bytes are the key" },
   deadlineSeconds: 10,
   // gitlab-org/gitlab!38687: it sends no longer one.
   maxBodyBytes: 25_000_000,

@@ -13,9 +13,7 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 export const jira = hmacPreset("jira", {
   title: "Jira Cloud",
   docs: "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
-  identity: {
-    why: "`X-Atlassian-Webhook-Identifier` is unique within a site and unchanged across retries",
-  },
+  identity: { why: "`X-Atlassian-Webhook-Identifier` is unique within a site and unchanged across retries" },
   unsigned: "the query, which is the event where the body is excluded",
   signature: { header: "X-Hub-Signature", encoding: "hex", prefix: "sha256=" },
   emptyBody: "query",

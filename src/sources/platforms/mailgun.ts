@@ -6,11 +6,7 @@ import { formatTimestamp } from "../schemes/timestamp.ts";
 const SCHEME: BodyHmac = {
   // A webhook is JSON. A route forwards a mail as a form, and as a multipart one where it has attachments.
   body: {
-    byContentType: {
-      "multipart/form-data": "multipart",
-      "application/x-www-form-urlencoded": "form",
-      "*": "json",
-    },
+    byContentType: { "multipart/form-data": "multipart", "application/x-www-form-urlencoded": "form", "*": "json" },
   },
   at: "signature",
   signed: [

@@ -31,9 +31,7 @@ function idOf(from: Readable): string | undefined {
  */
 export const paystack = hmacPreset("paystack", {
   docs: "https://paystack.com/docs/payments/webhooks/",
-  identity: {
-    why: "reminders, failures and ends of subscriptions without a time are an event at each delivery",
-  },
+  identity: { why: "reminders, failures and ends of subscriptions without a time are an event at each delivery" },
   deadlineSeconds: 30,
   retryHours: 72,
   algorithm: "sha512",

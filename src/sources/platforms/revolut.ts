@@ -17,11 +17,7 @@ export const revolut = hmacPreset("revolut", {
   docs: "https://developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/using-webhooks",
   identity: { why: "event and order, where they occur once; else the bytes, with their signed time" },
   retryHours: 0.5,
-  signature: {
-    header: "Revolut-Signature",
-    encoding: "hex",
-    fields: { separator: ",", assignment: "=", value: "v1" },
-  },
+  signature: { header: "Revolut-Signature", encoding: "hex", fields: { separator: ",", assignment: "=", value: "v1" } },
   signed: "v1.{timestamp}.{body}",
   timestamp: { header: "Revolut-Request-Timestamp", unit: "milliseconds", toleranceSeconds: null },
   id: [onceOf("body.order_id", ONCE), "sha256"],

@@ -15,10 +15,6 @@ export const ringcentral = tokenPreset("ringcentral", {
   type: "body.event",
   eventTime: { at: "body.timestamp", unit: "iso" },
   handshakes: [
-    {
-      isSigned: false,
-      when: { "header.Validation-Token": true },
-      reply: { kind: "header", name: "Validation-Token" },
-    },
+    { isSigned: false, when: { "header.Validation-Token": true }, reply: { kind: "header", name: "Validation-Token" } },
   ],
 });

@@ -8,9 +8,7 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 export const sanity = hmacPreset("sanity", {
   docs: "https://www.sanity.io/docs/webhooks",
   proof: "signs",
-  identity: {
-    why: "`idempotency-key` is there to deduplicate; without it what was signed is the key, with its time",
-  },
+  identity: { why: "`idempotency-key` is there to deduplicate; without it what was signed is the key, with its time" },
   deadlineSeconds: 30,
   // Twice, 30 seconds apart.
   retryHours: 1 / 60,

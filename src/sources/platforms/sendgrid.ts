@@ -15,11 +15,7 @@ export const sendgrid = publicKeyPreset("sendgrid", {
   algorithm: "ecdsa-p256-sha256",
   signature: { header: "X-Twilio-Email-Event-Webhook-Signature", encoding: "base64" },
   signed: "{timestamp}{body}",
-  timestamp: {
-    header: "X-Twilio-Email-Event-Webhook-Timestamp",
-    unit: "seconds",
-    toleranceSeconds: null,
-  },
+  timestamp: { header: "X-Twilio-Email-Event-Webhook-Timestamp", unit: "seconds", toleranceSeconds: null },
   batch: { at: "body" },
   id: ["item.sg_event_id", "sha256"],
   type: "item.event",

@@ -18,12 +18,7 @@ export const slack = hmacPreset("slack", {
   disables: "less than 5 % of deliveries answered 200 within 60 minutes",
   signature: { header: "X-Slack-Signature", encoding: "hex", prefix: "v0=" },
   signed: "v0:{timestamp}:{body}",
-  timestamp: {
-    header: "X-Slack-Request-Timestamp",
-    unit: "seconds",
-    toleranceSeconds: 300,
-    direction: "past",
-  },
+  timestamp: { header: "X-Slack-Request-Timestamp", unit: "seconds", toleranceSeconds: 300, direction: "past" },
   body: "json-or-form",
   decode: [{ at: "body.payload", as: "json" }],
   id: ["body.event_id", "body.payload.trigger_id", "body.trigger_id", "sha256"],

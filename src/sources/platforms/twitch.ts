@@ -26,10 +26,7 @@ export const twitch = hmacPreset("twitch", {
   handshakes: [
     {
       isSigned: true,
-      when: {
-        "header.Twitch-Eventsub-Message-Type": "webhook_callback_verification",
-        "body.challenge": true,
-      },
+      when: { "header.Twitch-Eventsub-Message-Type": "webhook_callback_verification", "body.challenge": true },
       reply: { kind: "text", at: "body.challenge" },
     },
   ],

@@ -46,11 +46,7 @@ export const wise = optionsPreset<WiseOptions>("wise", {
   type: "body.event_type",
   eventTime: { at: "body.data.occurred_at", unit: "iso" },
   handshakes: [
-    {
-      isSigned: true,
-      when: { "header.X-Test-Notification": "true" },
-      reply: { kind: "status", status: 200 },
-    },
+    { isSigned: true, when: { "header.X-Test-Notification": "true" }, reply: { kind: "status", status: 200 } },
   ],
   options: { publicKey: "required", subscriptionId: "optional" },
   make(options) {

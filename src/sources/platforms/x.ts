@@ -28,9 +28,7 @@ export const x = hmacPreset<FixedSecretOptions>("x", {
       when: { "query.crc_token": true },
       reply: {
         kind: "json",
-        fields: {
-          response_token: { hmac: "query.crc_token", encoding: "base64", prefix: "sha256=" },
-        },
+        fields: { response_token: { hmac: "query.crc_token", encoding: "base64", prefix: "sha256=" } },
       },
     },
   ],

@@ -35,8 +35,5 @@ export function textProperty(value: unknown, name: string): string | undefined {
 
 /** The value as the body of a callback. Its spacing is that of no platform: only its content is the same. */
 export function callbackOf(value: unknown, headers: MissedCallback["headers"] = {}): MissedCallback {
-  return {
-    headers: { ...headers, "content-type": ["application/json"] },
-    body: Buffer.from(JSON.stringify(value)),
-  };
+  return { headers: { ...headers, "content-type": ["application/json"] }, body: Buffer.from(JSON.stringify(value)) };
 }

@@ -51,12 +51,7 @@ export const appleAppStore = optionsPreset<AppleAppStoreOptions>("apple-app-stor
   eventTime: { at: `${PAYLOAD}.signedDate`, unit: "milliseconds" },
   data: PAYLOAD,
   hasSignedTime: true,
-  options: {
-    bundleId: "required",
-    appAppleId: "optional",
-    environment: "optional",
-    rootCertificates: "optional",
-  },
+  options: { bundleId: "required", appAppleId: "optional", environment: "optional", rootCertificates: "optional" },
   make(options) {
     const app = appOf(options);
     const roots = [options.rootCertificates ?? APPLE_ROOT_CA_G3].flat().flatMap(readRoots);

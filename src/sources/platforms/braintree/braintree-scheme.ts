@@ -26,10 +26,7 @@ const MAX_PAIRS = 16;
 export function createBraintreeScheme(keys: readonly BraintreeKeys[]): Scheme {
   if (keys.length === 0) throw optionError("keys", "none", "at least one");
   const signers = keys.map(({ publicKey, privateKey }) => {
-    return {
-      publicKey: assertSecret(publicKey, { option: "keys.publicKey" }),
-      sign: createSigner(privateKey),
-    };
+    return { publicKey: assertSecret(publicKey, { option: "keys.publicKey" }), sign: createSigner(privateKey) };
   });
   return {
     challenge: 'Signature realm="callbacks", algorithm="hmac-sha1", in="body"',

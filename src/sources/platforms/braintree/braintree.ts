@@ -60,10 +60,7 @@ function keysOf(given: BraintreeOptions["keys"] | undefined): BraintreeKeys[] {
   const keys = [given].flat().filter((key) => key !== undefined);
   const isWrong = keys.some((key) => typeof key?.publicKey !== "string" || typeof key.privateKey !== "string");
   if (keys.length === 0 || isWrong) {
-    throw new OptionError({
-      option: "keys",
-      expected: "{ publicKey, privateKey }; are their variables set?",
-    });
+    throw new OptionError({ option: "keys", expected: "{ publicKey, privateKey }; are their variables set?" });
   }
   return keys;
 }

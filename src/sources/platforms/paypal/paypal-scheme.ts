@@ -22,10 +22,7 @@ export interface PayPalOptions {
 const PATH = /^\/v1\/notifications\/certs\/CERT-[A-Za-z0-9]+(?:-[A-Za-z0-9]+){0,7}$/;
 const HOSTS = {
   live: { host: /^api(?:-m)?\.paypal\.com$/, subject: "messageverificationcerts.paypal.com" },
-  sandbox: {
-    host: /^api(?:-m)?\.sandbox\.paypal\.com$/,
-    subject: "messageverificationcerts.sandbox.paypal.com",
-  },
+  sandbox: { host: /^api(?:-m)?\.sandbox\.paypal\.com$/, subject: "messageverificationcerts.sandbox.paypal.com" },
 };
 
 /** Without the bar that divides what is signed. */

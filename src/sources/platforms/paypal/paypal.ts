@@ -44,12 +44,7 @@ export const paypal = optionsPreset<PayPalOptions>("paypal", {
       secrets: [],
       credential: { headers: ["PayPal-Transmission-Sig"] },
       scheme: ({ clock }) =>
-        createPayPalScheme({
-          webhookIds,
-          environment,
-          clock,
-          ...(certificates !== undefined && { certificates }),
-        }),
+        createPayPalScheme({ webhookIds, environment, clock, ...(certificates !== undefined && { certificates }) }),
     };
   },
 });

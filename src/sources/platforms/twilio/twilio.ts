@@ -44,9 +44,7 @@ const sample: OwnSample = (type, id) => {
 export const twilio = secretPreset("twilio", {
   docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
   proof: "signs",
-  identity: {
-    why: "`I-Twilio-Idempotency-Token` stays over retries; without it what was signed is the key",
-  },
+  identity: { why: "`I-Twilio-Idempotency-Token` stays over retries; without it what was signed is the key" },
   deadlineSeconds: 15,
   signs: "HMAC-SHA1 over the address and the sorted fields of the body",
   body: "json-or-form",

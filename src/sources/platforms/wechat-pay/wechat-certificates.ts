@@ -32,10 +32,7 @@ export function assertMerchant({ id, serial, privateKey }: WeChatMerchant): void
   if (!MERCHANT_TEXT.test(id))
     throw new OptionError({ option: "merchant.id", expected: "a number such as 1900009191" });
   if (!MERCHANT_TEXT.test(serial))
-    throw new OptionError({
-      option: "merchant.serial",
-      expected: "the serial number of the merchant's certificate",
-    });
+    throw new OptionError({ option: "merchant.serial", expected: "the serial number of the merchant's certificate" });
   try {
     createPrivateKey(privateKey);
   } catch (cause) {
