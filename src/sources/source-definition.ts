@@ -33,8 +33,8 @@ export interface PlatformFacts {
    */
   readonly proof?: "signs" | "verifies" | "community" | "own";
   /**
-   * Which key its events have where no id is signed (as of `IdentityData` when left out), and why: what it documents, as
-   * a phrase. Its page: `docs` when left out.
+   * The key of its events where no id is signed (the default of `IdentityData` when left out). Why: what it documents,
+   * as a phrase. Its page: `docs` when left out.
    */
   readonly identity?: { readonly key?: Identity; readonly why: string; readonly source?: string };
   /** How long it waits for a response. */

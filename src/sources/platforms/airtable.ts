@@ -1,9 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Airtable: `X-Airtable-Content-MAC: hmac-sha256=…`, HMAC-SHA256 over the body; the key is `macSecretBase64`, decoded.
- * A callback says that a base has changes: read them by the webhook's cursor. It wants 200 or 204 without a body.
- * Source: Airtable, "Webhooks overview" (Webhook notification delivery).
+ * Airtable: the key is `macSecretBase64`, decoded. A callback says that a base has changes: read them by the webhook's
+ * cursor. It wants 200 or 204 without a body. Source: Airtable, "Webhooks overview" (Webhook notification delivery).
  */
 export const airtable = hmacPreset("airtable", {
   docs: "https://airtable.com/developers/web/api/webhooks-overview",

@@ -1,10 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Airwallex: `x-signature`, HMAC-SHA256 over `x-timestamp` (milliseconds) and the body; each address has a secret of
- * its own. The id stays on a retry; the type is `name`. It retries for about three days until the response is 200.
- * Airwallex does not document that a retry has a new timestamp, so no age is checked.
- * Source: Airwallex, "Webhooks overview" and "Listen for webhook events" (Check webhook signatures).
+ * Airwallex: each address has a secret of its own, and the id stays on a retry. It retries until the response is 200.
+ * It does not document that a retry has a new timestamp, so no age is checked. Source: Airwallex, "Webhooks overview"
+ * and "Listen for webhook events" (Check webhook signatures).
  */
 export const airwallex = hmacPreset("airwallex", {
   docs: "https://www.airwallex.com/docs/developer-tools/webhooks/listen-for-webhook-events",

@@ -9,10 +9,9 @@ const SUCCESS: FixedResponse = {
 };
 
 /**
- * Antom (Alipay+): `Signature: algorithm=RSA256,keyVersion=…,signature=…`, RSA-SHA256 over method, path, `Client-Id`,
- * `Request-Time` and body; base64, mostly percent-encoded. The key is Antom's public key as its dashboard shows it. The
- * response has fixed values and is not signed. Notifications have no id: what was signed, but for its time, stands for it.
- * Source: https://docs.antom.com/ac/ams/digital_signature; alipay/global-open-sdk-php `client/SignatureTool.php`;
+ * Antom (Alipay+): `Signature: algorithm=RSA256,keyVersion=…,signature=…`, base64 that is mostly percent-encoded. The
+ * key is Antom's public key as its dashboard shows it. The response has fixed values and is not signed. Source:
+ * https://docs.antom.com/ac/ams/digital_signature; alipay/global-open-sdk-php `client/SignatureTool.php`;
  * https://docs.antom.com/ac/ams/notify_vaulting (retries).
  */
 export const antom = publicKeyPreset("antom", {

@@ -2,10 +2,9 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import type { LearningOptions } from "../presets/secrets.ts";
 
 /**
- * Asana: `X-Hook-Signature`, HMAC-SHA256 over the body. The key is the `X-Hook-Secret` that Asana sends, unsigned, when
- * a webhook is made, and wants to read back. Each webhook has a key of its own. A callback has several events without
- * an id: resource, action, time and hash name one. Every eight hours one without events is a sign of life. Source:
- * Asana, "Webhooks" (webhooks guide) and "Establish a webhook".
+ * Asana: the key is the `X-Hook-Secret` that Asana sends, unsigned, when a webhook is made, and wants to read back.
+ * Each webhook has a key of its own. A callback has several events without an id. Every eight hours one without events
+ * is a sign of life. Source: Asana, "Webhooks" (webhooks guide) and "Establish a webhook".
  */
 export const asana = hmacPreset<LearningOptions>("asana", {
   docs: "https://developers.asana.com/docs/webhooks-guide",

@@ -1,9 +1,9 @@
 import { tokenPreset } from "../presets/token-preset.ts";
 
 /**
- * Auth0's custom log streams, in the content format "JSON Array". A fixed text stands in `Authorization`, as it was
- * given to Auth0 ("Authorization Token"); nothing is signed. Each item of the array is a log event with its `log_id`.
- * The other formats are refused. Source: https://auth0.com/docs/customize/log-streams/custom-log-streams.
+ * Auth0's custom log streams, in the content format "JSON Array"; other formats are refused. The text in
+ * `Authorization` is the one that was given to Auth0 ("Authorization Token"). Source:
+ * https://auth0.com/docs/customize/log-streams/custom-log-streams.
  */
 export const auth0 = tokenPreset("auth0", {
   docs: "https://auth0.com/docs/customize/log-streams/custom-log-streams",

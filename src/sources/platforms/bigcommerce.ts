@@ -1,8 +1,8 @@
 import { standardPreset } from "../presets/standard.ts";
 
 /**
- * BigCommerce: Standard Webhooks; the secret is the app's client secret. Its UTF-8 bytes are the key, since the
- * documentation gives libraries its base64. The body is thin. Source: BigCommerce, Webhooks, HTTPS.
+ * BigCommerce: the secret is the app's client secret. Its UTF-8 bytes are the key, since the documentation gives
+ * libraries its base64. The body is thin. Source: BigCommerce, Webhooks, HTTPS.
  */
 export const bigcommerce = standardPreset("bigcommerce", {
   title: "BigCommerce",

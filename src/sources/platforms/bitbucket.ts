@@ -1,11 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Bitbucket Cloud: `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; a webhook without a secret is not signed.
- * The id (`X-Request-UUID`) and the type (`X-Event-Key`) stand in headers that are not signed. A retry is taken to keep
- * its UUID: "Bitbucket automatically resends the request", as `X-Attempt-Number` counts. A branch that is made again
- * may have equal bytes. Source: Atlassian, "Manage webhooks", "Event payloads" (HTTP headers), "Troubleshoot webhooks"
- * (retries).
+ * Bitbucket Cloud: a webhook without a secret is not signed. A retry is taken to keep its `X-Request-UUID`, as
+ * `X-Attempt-Number` counts. A branch that is made again may have equal bytes. Source: Atlassian, "Manage webhooks",
+ * "Event payloads" (HTTP headers), "Troubleshoot webhooks" (retries).
  */
 export const bitbucket = hmacPreset("bitbucket", {
   title: "Bitbucket Cloud",

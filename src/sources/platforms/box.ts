@@ -1,10 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Box: `BOX-SIGNATURE-PRIMARY` and `BOX-SIGNATURE-SECONDARY`, HMAC-SHA256 in base64 over body and
- * `BOX-DELIVERY-TIMESTAMP`, each with a key of its own. Give both as `secret`. One that fits is enough.
- * Source: box-node-sdk `managers/webhooks.ts`, which refuses what is older than ten minutes; Box, "V2 webhooks": a
- * retry is sent under another `BOX-DELIVERY-ID`, while the body's `id` stays.
+ * Box: each of the two signatures has a key of its own. Give both as `secret`. One that fits is enough. Source:
+ * box-node-sdk `managers/webhooks.ts`, which refuses what is older than ten minutes; Box, "V2 webhooks": a retry is
+ * sent under another `BOX-DELIVERY-ID`, while the body's `id` stays.
  */
 export const box = hmacPreset("box", {
   docs: "https://developer.box.com/guides/webhooks/v2/signatures-v2/",

@@ -1,8 +1,8 @@
 import { standardPreset } from "../presets/standard.ts";
 
 /**
- * Brex: Standard Webhooks, under `webhook-…` or `svix-…`; `GET /v1/webhooks/secrets` shows the secret, with or without
- * `whsec_`. Source: https://developer.brex.com/docs/webhooks/; trigger.dev, "Brex HTTP endpoint".
+ * Brex: `GET /v1/webhooks/secrets` shows the secret, with or without `whsec_`. Source:
+ * https://developer.brex.com/docs/webhooks/; trigger.dev, "Brex HTTP endpoint".
  */
 export const brex = standardPreset("brex", {
   docs: "https://developer.brex.com/docs/webhooks/",

@@ -2,9 +2,8 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /**
- * Calendly: `Calendly-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. No event has an id, so the hash of the
- * body takes its place. Source: Calendly, "Webhook signatures". Its sample refuses what is older than three minutes. It
- * is not documented that a retry has a new timestamp, so the age is not checked.
+ * Calendly. Source: Calendly, "Webhook signatures". Its sample refuses what is older than three minutes. It is not
+ * documented that a retry has a new timestamp, so the age is not checked.
  */
 export const calendly = hmacPreset("calendly", {
   docs: "https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures",

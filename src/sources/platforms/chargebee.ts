@@ -1,8 +1,8 @@
 import { basicPreset } from "../presets/token-preset.ts";
 
 /**
- * Chargebee: basic authentication, which you set for the webhook; nothing is signed. An event has its `id`, which stays on
- * a retry. Source: Chargebee, "Webhook settings" and "Events" of its API.
+ * Chargebee: basic authentication, which you set for the webhook. The id stays on a retry. Source: Chargebee, "Webhook
+ * settings" and "Events" of its API.
  */
 export const chargebee = basicPreset("chargebee", {
   docs: "https://www.chargebee.com/docs/2.0/webhook_settings.html",

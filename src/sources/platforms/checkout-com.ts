@@ -1,9 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Checkout.com: `Cko-Signature`, HMAC-SHA256 over the body; the key is the signature key of the workflow's webhook
- * action. Source: Checkout.com, "Receive webhooks" and "Set up your webhook receiver", which warn of a body that was
- * parsed and written again.
+ * Checkout.com: the key is the signature key of the workflow's webhook action. Source: Checkout.com, "Receive webhooks"
+ * and "Set up your webhook receiver", which warn of a body that was parsed and written again.
  */
 export const checkoutCom = hmacPreset("checkout-com", {
   title: "Checkout.com",

@@ -1,9 +1,6 @@
 import { SVIX_FACTS, standardPreset } from "../presets/standard.ts";
 
-/**
- * Clerk: delivered by Svix, with `svix-…` headers. Source: @clerk/backend `src/webhooks.ts`,
- * `src/api/resources/Webhooks.ts`.
- */
+/** Clerk: delivered by Svix. Source: @clerk/backend `src/webhooks.ts`, `src/api/resources/Webhooks.ts`. */
 export const clerk = standardPreset("clerk", {
   docs: "https://clerk.com/docs/guides/development/webhooks/overview",
   proof: "verifies",

@@ -1,10 +1,9 @@
 import { tokenPreset } from "../presets/token-preset.ts";
 
 /**
- * Cloudflare's notifications: `cf-webhook-auth`, the secret that you set for the destination; nothing is signed. A
- * notification has no id: an alert's start and end share `alert_correlation_id`. The hash of the body, which covers its
- * time, takes its place. The test of a destination has no type: `test`. Source: Cloudflare Notifications, "Configure
- * webhooks" and "Webhook payload schema".
+ * Cloudflare's notifications, with the secret that you set for the destination. An alert's start and end share
+ * `alert_correlation_id`, which is therefore no id. The test of a destination has no type: `test`. Source: Cloudflare
+ * Notifications, "Configure webhooks" and "Webhook payload schema".
  */
 export const cloudflare = tokenPreset("cloudflare", {
   docs: "https://developers.cloudflare.com/notifications/reference/webhook-payload-schema/",

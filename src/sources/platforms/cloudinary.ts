@@ -8,11 +8,9 @@ export interface CloudinaryOptions extends PresetOptions {
 }
 
 /**
- * Cloudinary's notifications: `X-Cld-Signature`, SHA-1 in hex over the body, `X-Cld-Timestamp` and the API secret, or
- * SHA-256 where the account is set so. This is no HMAC, though its documentation calls it one; the secret stands last, so
- * that nothing can be appended. The SDK refuses what is older than two hours. A notification has no id; the body's hash
- * takes its place. Source: cloudinary `lib/utils/index.js` (`webhook_signature`, `verifyNotificationSignature`);
- * Cloudinary, "Notifications".
+ * Cloudinary's notifications: a plain hash with the API secret. This is no HMAC, though its documentation calls it one;
+ * the secret stands last, so that nothing can be appended. The SDK refuses what is older than two hours. Source:
+ * cloudinary `lib/utils/index.js` (`webhook_signature`, `verifyNotificationSignature`); Cloudinary, "Notifications".
  */
 export const cloudinary = hmacPreset<CloudinaryOptions>("cloudinary", {
   docs: "https://cloudinary.com/documentation/notifications",

@@ -1,9 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Coinbase Commerce: `X-CC-Webhook-Signature`, HMAC-SHA256 over the body in hex. The event stands in `event`; the body's
- * own `id` is another. Source: coinbase-commerce-node `lib/Webhook.js`;
- * https://docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-security.
+ * Coinbase Commerce: the event stands in `event`; the body's own `id` is another. Source: coinbase-commerce-node
+ * `lib/Webhook.js`; https://docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-security.
  */
 export const coinbaseCommerce = hmacPreset("coinbase-commerce", {
   docs: "https://docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-security",

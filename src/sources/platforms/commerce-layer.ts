@@ -1,9 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Commerce Layer: `X-CommerceLayer-Signature`, HMAC-SHA256 in base64 over the body; the key is the webhook's shared
- * secret. A callback has no id: topic and hash of the body name an event. It tries again up to ten times.
- * Source: Commerce Layer, "Real-time webhooks" and "Callbacks security".
+ * Commerce Layer: the key is the webhook's shared secret. It tries again up to ten times. Source: Commerce Layer,
+ * "Real-time webhooks" and "Callbacks security".
  */
 export const commerceLayer = hmacPreset("commerce-layer", {
   docs: "https://docs.commercelayer.io/core/callbacks-security",

@@ -9,9 +9,9 @@ const MAX_LENGTH = 8_192;
 const NAME = /^[\w.!#$%&'*+^`|~-]{1,128}$/;
 
 /**
- * Contentful: `x-contentful-signature`, HMAC-SHA256 in hex over method, path, the headers that `x-contentful-signed-headers`
- * names, and body, each on a line. The SDK refuses what is older than 30 s. Whether a retry has a new time is not
- * documented, so no age is checked here. Source: node-apps-toolkit `src/requests/sign-request.ts`, `utils.ts`;
+ * Contentful signs method, path, the headers that `x-contentful-signed-headers` names, and body, each on a line. The
+ * SDK refuses what is older than 30 s. Whether a retry has a new time is not documented, so no age is checked here.
+ * Source: node-apps-toolkit `src/requests/sign-request.ts`, `utils.ts`;
  * https://www.contentful.com/developers/docs/webhooks/request-verification/.
  */
 export const contentful = hmacPreset("contentful", {

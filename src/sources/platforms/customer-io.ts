@@ -1,9 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Customer.io's reporting webhooks: `X-CIO-Signature`, HMAC-SHA256 over `v0:timestamp:body`. It tries for seven days.
- * Source: Customer.io, "Reporting webhooks" (Securely verify requests). It is not documented that a retry has a new
- * timestamp, so the age is not checked.
+ * Customer.io's reporting webhooks. Source: Customer.io, "Reporting webhooks" (Securely verify requests). It is not
+ * documented that a retry has a new timestamp, so the age is not checked.
  */
 export const customerIo = hmacPreset("customer-io", {
   title: "Customer.io",

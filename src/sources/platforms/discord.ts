@@ -13,11 +13,11 @@ const INTERACTIONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Discord, interactions and webhook events: `X-Signature-Ed25519`, Ed25519 in hex over timestamp and body; the key is
- * the application's public key. Source: discord-interactions `verifyKey`; docs.discord.com/developers, "Webhook Events"
- * and "Receiving and Responding". Discord sends bad signatures on purpose and removes an address that does not respond
- * with 401. An interaction expects its response within 3 s: a handler's result with a number as `type` is that response.
- * A webhook event has no id: the hash of its body, which has its time, is one.
+ * Discord, interactions and webhook events: the key is the application's public key. Source: discord-interactions
+ * `verifyKey`; docs.discord.com/developers, "Webhook Events" and "Receiving and Responding". Discord sends bad
+ * signatures on purpose and removes an address that does not respond with 401. An interaction expects its response
+ * within 3 s: a handler's result with a number as `type` is that response. The body of a webhook event has its time, so
+ * that its hash is an id.
  */
 export const discord = publicKeyPreset("discord", {
   docs: "https://docs.discord.com/developers/events/webhook-events",

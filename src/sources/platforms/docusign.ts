@@ -4,10 +4,9 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 const HEADERS = Array.from({ length: 16 }, (_, index) => `X-DocuSign-Signature-${index + 1}`);
 
 /**
- * DocuSign Connect with HMAC and JSON: `X-DocuSign-Signature-1` to `-16`, HMAC-SHA256 in base64 over the body, one for
- * each active key of the account. One that fits is enough. The body counts its retries, so that envelope, recipient,
- * event and time name an event. XML is not read. After a failure it tries again for 15 days.
- * Source: DocuSign, "How to validate an HMAC signature" and "Using HMAC security with DocuSign Connect".
+ * DocuSign Connect with HMAC and JSON: a signature for each active key of the account. One that fits is enough. The
+ * body counts its retries, so that envelope, recipient, event and time name an event. XML is not read. Source:
+ * DocuSign, "How to validate an HMAC signature" and "Using HMAC security with DocuSign Connect".
  */
 export const docusign = hmacPreset("docusign", {
   title: "DocuSign Connect",

@@ -28,7 +28,6 @@ const EVENT = "{body.event.event_time}.{body.event.event_type}";
  * its hash. So fetch the signature request before you act on it. Events of one type within a second have one hash: the
  * request and the signature are parts of the id. Success is the text `Hello API Event Received`, also for the test of
  * an address. It tries again for about three days. Source: Dropbox Sign, "Events walkthrough" and "Callbacks & Events".
- * @throws OptionError that names the option that is wrong
  */
 export const dropboxSign = secretPreset("dropbox-sign", {
   docs: "https://developers.hellosign.com/docs/events/walkthrough/",

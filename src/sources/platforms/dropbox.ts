@@ -3,10 +3,9 @@ import { propertyName } from "../contract/reading.ts";
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Dropbox: `X-Dropbox-Signature`, HMAC-SHA256 over the body; the key is the app secret. A callback says only which
- * accounts have changes: it has no id and no time. So the same bytes come for each change. Each one is an event, a
- * repeated one too. A new address is asked by GET for `challenge`.
- * Source: Dropbox, "Webhooks" (developer reference).
+ * Dropbox: the key is the app secret. A callback says only which accounts have changes. So the same bytes come for each
+ * change, and each one is an event. A new address is asked by GET for `challenge`. Source: Dropbox, "Webhooks"
+ * (developer reference).
  */
 export const dropbox = hmacPreset("dropbox", {
   docs: "https://www.dropbox.com/developers/reference/webhooks",

@@ -2,12 +2,11 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /**
- * ElevenLabs: `ElevenLabs-Signature: t=…,v0=…`, HMAC-SHA256 over `t.body`. The SDK refuses what is older than 30
- * minutes. The last of five attempts comes at least 30 minutes after the first. Whether it has a new time is not
- * documented. So no age is checked here: the signed id keeps out replays. An event of a call has no id: type and
- * conversation name it; any other has the body's hash. Source: @elevenlabs/elevenlabs-js `src/wrapper/webhooks.ts`;
- * ElevenLabs, "Post-call webhooks" and "Webhooks" (retry schedule). A public catalogue says Standard Webhooks, which
- * the SDK contradicts.
+ * ElevenLabs. The SDK refuses what is older than 30 minutes. The last of five attempts comes at least that long after
+ * the first. Whether it has a new time is not documented. So no age is checked here: the signed id keeps out replays.
+ * An event of a call has no id: type and conversation name it; any other has the body's hash. Source:
+ * @elevenlabs/elevenlabs-js `src/wrapper/webhooks.ts`; ElevenLabs, "Post-call webhooks" and "Webhooks" (retry
+ * schedule). A public catalogue says Standard Webhooks, which the SDK contradicts.
  */
 export const elevenlabs = hmacPreset("elevenlabs", {
   title: "ElevenLabs",

@@ -1,9 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * FastSpring: `X-FS-Signature`, HMAC-SHA256 in base64 over the body; a webhook without a secret is not signed. A
- * callback has several events. Automatic retries keep their ids until the response is 200. A retry by hand has new
- * ones, and is another event. Source: FastSpring, "Message security" and "Webhooks overview".
+ * FastSpring: a webhook without a secret is not signed. Automatic retries keep the ids of their events until the
+ * response is 200. A retry by hand has new ones, and is another event. Source: FastSpring, "Message security" and
+ * "Webhooks overview".
  */
 export const fastspring = hmacPreset("fastspring", {
   title: "FastSpring",

@@ -2,10 +2,9 @@ import { ownValue } from "../../domain/index.ts";
 import { bodyTokenPreset } from "../presets/token-preset.ts";
 
 /**
- * Figma's webhooks v2: the `passcode` that you chose with the webhook stands in the body; nothing is signed. A new
- * webhook sends a `PING`. An event has no id. The body's hash takes its place; it covers the event's time ("of when the
- * event was triggered"). Source: Figma REST API, "Webhooks" (V2); figma/rest-api-spec `openapi/openapi.yaml`,
- * WebhookBasePayload.
+ * Figma's webhooks v2, with the `passcode` that you chose for the webhook. A new webhook sends a `PING`. The body's
+ * time is "of when the event was triggered". Source: Figma REST API, "Webhooks" (V2); figma/rest-api-spec
+ * `openapi/openapi.yaml`, WebhookBasePayload.
  */
 export const figma = bodyTokenPreset("figma", {
   docs: "https://developers.figma.com/docs/rest-api/webhooks/",

@@ -9,10 +9,9 @@ function cancellationId(from: Readable): string | undefined {
 }
 
 /**
- * Flutterwave v4: `flutterwave-signature`, HMAC-SHA256 in base64 over the body. The key is the secret hash of the
- * dashboard. Version 3 sends that hash as it is, in `verif-hash`, and signs nothing: `verify: "token"`. An event may
- * come again: type, object and status name it. Source: Flutterwave, "Webhooks" (Best practices: verify signatures, rely
- * on idempotency). The form of v4's signature is also what public handlers compare.
+ * Flutterwave v4: the key is the secret hash of the dashboard. Version 3 sends that hash as it is, and signs nothing:
+ * `verify: "token"`. An event may come again: type, object and status name it. Source: Flutterwave, "Webhooks" (Best
+ * practices: verify signatures, rely on idempotency). The form of v4's signature is also what public handlers compare.
  */
 export const flutterwave = tokenOrSignaturePreset("flutterwave", {
   docs: "https://developer.flutterwave.com/docs/webhooks",

@@ -7,10 +7,9 @@ const CHALLENGE: Omit<Handshake, "isSigned"> = {
 };
 
 /**
- * Front's application webhooks: `X-Front-Signature`, HMAC-SHA256 in base64 over `X-Front-Request-Timestamp`, a colon
- * and the body. The body's hash is the event's id. A new address is sent `X-Front-Challenge`, and echoes it: asked
- * before the signature, where the body is small. It is not documented that a retry has a new timestamp, so no age is
- * checked. Source: Front, "Application webhooks".
+ * Front's application webhooks. A new address is sent `X-Front-Challenge`, and echoes it: asked before the signature,
+ * where the body is small. It is not documented that a retry has a new timestamp, so no age is checked. Source: Front,
+ * "Application webhooks".
  */
 export const front = hmacPreset("front", {
   docs: "https://dev.frontapp.com/docs/application-webhooks",

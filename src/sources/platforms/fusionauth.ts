@@ -17,10 +17,8 @@ export interface FusionAuthOptions extends SourceSettings {
 const ALGORITHMS = ["RS256", "ES256", "EdDSA"];
 
 /**
- * FusionAuth with signed webhooks: `X-FusionAuth-Signature-JWT`, a JWT by the webhook's key, whose `request_body_sha256`
- * is the hash of the body in base64. An HMAC key is `secret` (HS256), any other one `publicKey`. Other algorithms than
+ * FusionAuth with signed webhooks: an HMAC key is `secret` (HS256), any other one `publicKey`. Other algorithms than
  * these four are refused. Source: FusionAuth, "Signing webhooks".
- * @throws OptionError that names the option that is wrong
  */
 export const fusionauth = optionsPreset<FusionAuthOptions>("fusionauth", {
   title: "FusionAuth",

@@ -1,8 +1,8 @@
 import { standardPreset } from "../presets/standard.ts";
 
 /**
- * The Gemini API's static webhooks: Standard Webhooks. A dynamic one, of a single job, is signed by Google's key and is
- * refused. It retries for 24 hours. Source: Google, "Webhooks" of the Gemini API.
+ * The Gemini API's static webhooks. A dynamic one, of a single job, is signed by Google's key and is refused. Source:
+ * Google, "Webhooks" of the Gemini API.
  */
 export const gemini = standardPreset("gemini", {
   title: "Google Gemini",

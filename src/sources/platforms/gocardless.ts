@@ -1,9 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * GoCardless: `Webhook-Signature`, HMAC-SHA256 over the body. A callback has several events; after a failure all of
- * them come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless, "Staying up-to-date with webhooks" (204) and
- * "Webhook retries / failures". Of 8 retries only the first three have a documented delay.
+ * GoCardless: after a failure all events of a callback come again. Source: gocardless-nodejs `webhooks.ts`; GoCardless,
+ * "Staying up-to-date with webhooks" (204) and "Webhook retries / failures". Of 8 retries only the first three have a
+ * documented delay.
  */
 export const gocardless = hmacPreset("gocardless", {
   title: "GoCardless",

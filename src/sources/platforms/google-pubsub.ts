@@ -31,7 +31,6 @@ const TYPE = ["body.message.attributes.eventType", "body.subscription"];
  * account could send a token for a known audience. A message whose data is JSON in base64 is decoded. Any of 102, 200,
  * 201, 202 and 204 acknowledges. Source: google-auth-library `verifySignedJwtWithCertsAsync`;
  * docs.cloud.google.com/pubsub/docs/authenticate-push-subscriptions and /push (ack deadline: 10 s by default).
- * @throws OptionError that names the option that is wrong
  */
 export const googlePubSub = optionsPreset<GooglePubSubOptions>("google-pubsub", {
   title: "Google Cloud Pub/Sub",

@@ -1,12 +1,11 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * HubSpot, signature v3: `X-HubSpot-Signature-v3`, HMAC-SHA256 in base64 over method, address, body and the timestamp
- * in milliseconds. Some escaped characters of the address are decoded. The secret is the app's client secret.
- * Source: @hubspot/api-client `src/utils/signature.ts`, which signs the address as it is given; developers.hubspot.com,
- * "Validating requests" and "Webhooks". Versions 1 and 2 hash a text that holds the secret, and are refused. The age is
- * not checked: nothing says whether a retry has a new timestamp. `eventId` is "not guaranteed to be unique", so
- * subscription, time and objects make it one; `attemptNumber` differs in each retry.
+ * HubSpot, signature v3; the secret is the app's client secret. Source: @hubspot/api-client `src/utils/signature.ts`,
+ * which signs the address as it is given; developers.hubspot.com, "Validating requests" and "Webhooks". Versions 1 and
+ * 2 hash a text that holds the secret, and are refused. The age is not checked: nothing says whether a retry has a new
+ * timestamp. `eventId` is "not guaranteed to be unique", so subscription, time and objects make it one; `attemptNumber`
+ * differs in each retry.
  */
 export const hubspot = hmacPreset("hubspot", {
   title: "HubSpot",

@@ -1,10 +1,10 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Intercom: `X-Hub-Signature: sha1=…`, HMAC-SHA1 over the body; the key is the app's client secret. A new address is
- * asked by HEAD, and its `ping` tests one. A failed callback is sent again once, after a minute. Source: Intercom,
- * "Setting up webhooks" and "Webhook notifications" (signed notifications); intercom-archive/intercom-webhooks. No SDK
- * of Intercom verifies, and no published sample has its secret.
+ * Intercom: the key is the app's client secret. A new address is asked by HEAD, and its `ping` tests one. A failed
+ * callback is sent again once, after a minute. Source: Intercom, "Setting up webhooks" and "Webhook notifications"
+ * (signed notifications); intercom-archive/intercom-webhooks. No SDK of Intercom verifies, and no published sample has
+ * its secret.
  */
 export const intercom = hmacPreset("intercom", {
   docs: "https://developers.intercom.com/docs/webhooks/webhook-notifications",

@@ -3,12 +3,11 @@ import type { Readable } from "../contract/reading.ts";
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Jira Cloud's webhooks with a secret (admin webhooks): `X-Hub-Signature: sha256=…`, HMAC-SHA256 over the body; those
- * of Connect and OAuth apps have none and are refused. `X-Atlassian-Webhook-Identifier` is not signed and stays on a
- * retry. Jira retries up to five times after 408, 409, 425, 429, 5xx or a timeout.
- * The post function of a workflow sends a `transition` without `webhookEvent`. With *Exclude body* the body is empty,
- * and the query, which the address has variables for, is the event. An empty body has one signature for all. Source:
- * Atlassian, "Webhooks" (Secure admin webhooks; Retry policy; Adding a webhook as a post function; Variables).
+ * Jira Cloud's webhooks with a secret (admin webhooks); those of Connect and OAuth apps have none and are refused. Jira
+ * retries up to five times after 408, 409, 425, 429, 5xx or a timeout. The post function of a workflow sends a
+ * `transition` without `webhookEvent`. With *Exclude body* the body is empty, and the query, which the address has
+ * variables for, is the event. An empty body has one signature for all. Source: Atlassian, "Webhooks" (Secure admin
+ * webhooks; Retry policy; Adding a webhook as a post function; Variables).
  */
 export const jira = hmacPreset("jira", {
   title: "Jira Cloud",

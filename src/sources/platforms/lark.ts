@@ -31,7 +31,6 @@ const SCHEME: HmacData = {
  * is encrypted and not signed, and must be answered within a second. Without an Encrypt Key, the body's Verification
  * Token authenticates it. Source: @larksuiteoapi/node-sdk `RequestHandle`, `AESCipher`, `generateChallenge`, which
  * hashes the parsed body again. The page hashes the raw one, as is done here.
- * @throws OptionError that names the option that is wrong
  */
 export const lark = optionsPreset<LarkOptions>("lark", {
   title: "Lark / Feishu",

@@ -1,10 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Lemon Squeezy: `X-Signature`, HMAC-SHA256 over the body. An event has no id. The body's hash takes its place, so that
- * two events with equal bytes count as one. The type stands in the body as in `X-Event-Name`. Only a response with 200
- * counts.
- * Source: Lemon Squeezy, "Signing and validating webhook requests" and "Webhook requests".
+ * Lemon Squeezy: two events with equal bytes count as one. Only a response with 200 counts. Source: Lemon Squeezy,
+ * "Signing and validating webhook requests" and "Webhook requests".
  */
 export const lemonSqueezy = hmacPreset("lemon-squeezy", {
   docs: "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",

@@ -1,10 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * LINE: `x-line-signature`, HMAC-SHA256 in base64 over the body; the key is the channel secret. A callback has several
- * events, or none where the console verifies the address. An event that is sent again has the same `webhookEventId`.
- * Source: @line/bot-sdk `validate-signature.ts` and `webhook/model/event.ts`; LINE, "Verify webhook signature" and
- * "Receiving messages" (suspension).
+ * LINE: the key is the channel secret. A callback has no event where the console verifies the address. Source:
+ * @line/bot-sdk `validate-signature.ts` and `webhook/model/event.ts`; LINE, "Verify webhook signature" and "Receiving
+ * messages" (suspension).
  */
 export const line = hmacPreset("line", {
   title: "LINE",

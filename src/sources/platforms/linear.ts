@@ -1,9 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Linear: `Linear-Signature`, HMAC-SHA256 over the body. The delivery's id is not signed. Only a response with 200 counts; it tries again after a minute, an hour and six hours.
- * Source: @linear/sdk `webhooks/client.ts`; Linear, "Webhooks". The SDK refuses a body whose `webhookTimestamp` is more
- * than 60 s off. It is not documented that a retry has a new one, so the age is not checked here.
+ * Linear: only a response with 200 counts; it tries again after a minute, an hour and six hours. Source: @linear/sdk
+ * `webhooks/client.ts`; Linear, "Webhooks". The SDK refuses a body whose `webhookTimestamp` is more than 60 s off. It
+ * is not documented that a retry has a new one, so the age is not checked here.
  */
 export const linear = hmacPreset("linear", {
   docs: "https://linear.app/developers/webhooks",

@@ -2,12 +2,11 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import type { FixedSecretOptions } from "../presets/secrets.ts";
 
 /**
- * LinkedIn: `X-LI-Signature`, HMAC-SHA256 over `hmacsha256=` and the body; the key is the app's client secret. A new
- * address is asked by GET for a proof of that secret, and again every two hours. A lead has no id: URN, action and time
- * name it. Up to ten social actions stand in `notifications`. The callback is one event, with the body's hash as its
- * id: two with equal bytes count as one. LinkedIn asks for de-duplication by `notificationId`, should another callback
- * repeat one of them: do that in the handler. Source: LinkedIn, "Webhooks" (webhook-validation), "Organization Social
- * Action Notifications", "Lead Sync".
+ * LinkedIn: the key is the app's client secret. A new address is asked by GET for a proof of that secret, and again
+ * every two hours. A lead has no id: URN, action and time name it. Up to ten social actions stand in `notifications`.
+ * The callback is one event, with the body's hash as its id: two with equal bytes count as one. LinkedIn asks for
+ * de-duplication by `notificationId`, should another callback repeat one of them: do that in the handler. Source:
+ * LinkedIn, "Webhooks" (webhook-validation), "Organization Social Action Notifications", "Lead Sync".
  */
 export const linkedin = hmacPreset<FixedSecretOptions>("linkedin", {
   title: "LinkedIn",

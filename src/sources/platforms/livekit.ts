@@ -11,11 +11,9 @@ export interface LivekitOptions extends FixedSecretOptions {
 }
 
 /**
- * LiveKit: `Authorization` holds a JWT without `Bearer`, HS256 with the API secret, issued by the API key. Its `sha256`
- * claim is the hash of the body in base64. A token lasts five minutes, and retries have the same one. Source:
- * livekit-server-sdk `src/WebhookReceiver.ts`, livekit/protocol `webhook/url_notifier.go`;
- * docs.livekit.io/server/webhooks.
- * @throws OptionError that names the option that is wrong
+ * LiveKit: the JWT is issued by the API key, and stands in `Authorization` without `Bearer`. A token lasts five
+ * minutes, and retries have the same one. Source: livekit-server-sdk `src/WebhookReceiver.ts`, livekit/protocol
+ * `webhook/url_notifier.go`; docs.livekit.io/server/webhooks.
  */
 export const livekit = optionsPreset<LivekitOptions>("livekit", {
   title: "LiveKit",

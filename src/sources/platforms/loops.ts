@@ -1,8 +1,6 @@
 import { standardPreset } from "../presets/standard.ts";
 
-/**
- * Loops: Standard Webhooks. Source: https://loops.so/docs/webhooks.
- */
+/** Loops. Source: https://loops.so/docs/webhooks. */
 export const loops = standardPreset("loops", {
   docs: "https://loops.so/docs/webhooks",
   type: "body.eventName",

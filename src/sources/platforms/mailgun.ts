@@ -19,14 +19,12 @@ const SCHEME: BodyHmac = {
 };
 
 /**
- * Mailgun: an HMAC-SHA256 over `timestamp` and `token`, all of which stand in the body. The key is the webhook signing
- * key. The event itself is not signed: fetch it again before you act on it. The token is the event's id, so that none
- * is accepted twice. A mail that a route forwards is a form, with files where it has attachments. The signature's
- * fields are among its fields, and its type is `inbound`. For a subaccount the primary account's key verifies too. Only
- * 200 is success; 406 ends the retries, and takes the place of every 400. Source: mailgun-php `src/Api/Webhook.php`,
- * whose vector is the proof; Mailgun, "Securing webhooks", "Automatic retries" and "Receiving messages via HTTP"
- * (25 MB).
- * @throws OptionError that names the option that is wrong
+ * Mailgun: the key is the webhook signing key. The event itself is not signed: fetch it again before you act on it. The
+ * token is the event's id, so that none is accepted twice. A mail that a route forwards is a form, with files where it
+ * has attachments. The signature's fields are among its fields, and its type is `inbound`. For a subaccount the primary
+ * account's key verifies too. Only 200 is success; 406 ends the retries, and takes the place of every 400. Source:
+ * mailgun-php `src/Api/Webhook.php`, whose vector is the proof; Mailgun, "Securing webhooks", "Automatic retries" and
+ * "Receiving messages via HTTP" (25 MB).
  */
 export const mailgun = secretPreset("mailgun", {
   docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",

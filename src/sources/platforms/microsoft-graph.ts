@@ -10,11 +10,11 @@ export function statesOf(body: JsonObject): (JsonValue | undefined)[] {
 }
 
 /**
- * Change and lifecycle notifications of Microsoft Graph: nothing is signed, and each item holds the subscription's
- * `clientState` (`secret`). A new subscription's address is checked by a POST with `validationToken`. Items without an
- * `id` get a new one at each delivery. Two equal ones may be two changes, and none may be lost. Resource data stays
- * encrypted: this preset reads neither `encryptedContent` nor `validationTokens`.
- * Source: https://learn.microsoft.com/graph/change-notifications-delivery-webhooks.
+ * Change and lifecycle notifications of Microsoft Graph: each item holds the subscription's `clientState` (`secret`). A
+ * new subscription's address is checked by a POST with `validationToken`. Items without an `id` get a new one at each
+ * delivery. Two equal ones may be two changes, and none may be lost. Resource data stays encrypted: this preset reads
+ * neither `encryptedContent` nor `validationTokens`. Source:
+ * https://learn.microsoft.com/graph/change-notifications-delivery-webhooks.
  */
 export const microsoftGraph = bodyTokenPreset("microsoft-graph", {
   docs: "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",

@@ -1,10 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Mollie's next-generation webhooks: `X-Mollie-Signature`, HMAC-SHA256 over the body, with or without `sha256=` before
- * it. The header may stand several times while a secret is rotated. The classic webhook, a form with `id=tr_…`, is not
- * signed and therefore refused. Source: mollie-api-typescript `signature_validator.ts`, which is the proof, and
- * mollie-api-php `Webhooks/SignatureValidator.php`; Mollie, "Webhooks".
+ * Mollie's next-generation webhooks. The header may stand several times while a secret is rotated. The classic webhook,
+ * a form with `id=tr_…`, is not signed and therefore refused. Source: mollie-api-typescript `signature_validator.ts`,
+ * which is the proof, and mollie-api-php `Webhooks/SignatureValidator.php`; Mollie, "Webhooks".
  */
 export const mollie = hmacPreset("mollie", {
   docs: "https://docs.mollie.com/reference/webhooks-new",

@@ -11,12 +11,10 @@ export interface MondayOptions extends PresetOptions {
 }
 
 /**
- * monday.com: `Authorization` holds a JWT without `Bearer`, HS256 with the app's signing secret, for the registered
- * address. Note that **the body is not signed**: a reader of a token may send any event for its five minutes. Only
- * webhooks that an integration app has made have a token. A new webhook is asked for its `challenge`. Source:
- * developer.monday.com/apps/docs/integration-authorization, developer.monday.com/api-reference/docs/webhooks (retries
- * each minute for 30 minutes).
- * @throws OptionError that names the option that is wrong
+ * monday.com: `Authorization` holds a JWT without `Bearer`, signed with the app's signing secret. Note that **the body
+ * is not signed**: a reader of a token may send any event for its five minutes. Only webhooks that an integration app
+ * has made have a token. Source: developer.monday.com/apps/docs/integration-authorization,
+ * developer.monday.com/api-reference/docs/webhooks (retries each minute for 30 minutes).
  */
 export const monday = optionsPreset<MondayOptions>("monday", {
   title: "monday.com",

@@ -2,9 +2,8 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import type { LearningOptions } from "../presets/secrets.ts";
 
 /**
- * Notion: `X-Notion-Signature: sha256=…`, HMAC-SHA256 over the body; the key is the verification token. Notion sends that
- * token itself, unsigned, in the first POST of a subscription. Source: notion-sdk-js `src/webhooks.ts`;
- * https://developers.notion.com/reference/webhooks.
+ * Notion: the key is the verification token. Notion sends that token itself, unsigned, in the first POST of a
+ * subscription. Source: notion-sdk-js `src/webhooks.ts`; https://developers.notion.com/reference/webhooks.
  */
 export const notion = hmacPreset<LearningOptions>("notion", {
   docs: "https://developers.notion.com/reference/webhooks",

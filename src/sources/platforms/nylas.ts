@@ -2,10 +2,9 @@ import { echoOf } from "../contract/handshakes.ts";
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Nylas v3: `x-nylas-signature`, HMAC-SHA256 over the body as it was sent, compressed where the webhook asks for gzip. A
- * CloudEvents envelope with `id` and `type`; the id stays on a retry. A new address is asked by GET for `challenge`. Nylas
- * retries only after 408, 429, 502 and 503, so that every 500 is a 503.
- * Source: Nylas, "Using webhooks with Nylas" and "Retry and debug failed webhooks".
+ * Nylas v3: the body is signed as it was sent, compressed where the webhook asks for gzip. The id stays on a retry.
+ * Nylas retries only after 408, 429, 502 and 503, so that every 500 is a 503. Source: Nylas, "Using webhooks with
+ * Nylas" and "Retry and debug failed webhooks".
  */
 export const nylas = hmacPreset("nylas", {
   docs: "https://developer.nylas.com/docs/v3/notifications/",

@@ -4,9 +4,8 @@ import { tokenPreset } from "../presets/token-preset.ts";
 const EMPTY = { status: 200 };
 
 /**
- * Okta's event hooks: a fixed text in `Authorization`, as it was given to Okta; nothing is signed. Each callback holds
- * several events of the System Log, each with its `uuid`. The address is checked once by GET, with a header to send back.
- * Source: https://developer.okta.com/docs/concepts/event-hooks/.
+ * Okta's event hooks, with the text in `Authorization` that was given to Okta. Each callback holds several events of
+ * the System Log. The address is checked once by GET. Source: https://developer.okta.com/docs/concepts/event-hooks/.
  */
 export const okta = tokenPreset("okta", {
   docs: "https://developer.okta.com/docs/concepts/event-hooks/",

@@ -2,7 +2,7 @@ import { standardPreset } from "../presets/standard.ts";
 import { WHSEC, whsecKey } from "../schemes/secret-keys.ts";
 
 /**
- * OpenAI: Standard Webhooks. Unlike its libraries, the SDK takes a secret without `whsec_` as UTF-8, and so does this
+ * OpenAI: unlike the libraries of Standard Webhooks, the SDK takes a secret without `whsec_` as UTF-8. So does this
  * preset. Source: openai-node `src/resources/webhooks/webhooks.ts`, `src/lib/webhook-signature.ts`.
  */
 export const openai = standardPreset("openai", {

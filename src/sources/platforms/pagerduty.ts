@@ -1,8 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * PagerDuty's webhooks of version 3: `X-PagerDuty-Signature: v1=…`, HMAC-SHA256 over the body; one `v1` for each secret
- * while it is rotated. Source: PagerDuty, "Webhook signatures".
+ * PagerDuty's webhooks of version 3: one `v1` for each secret while it is rotated. Source: PagerDuty, "Webhook
+ * signatures".
  */
 export const pagerduty = hmacPreset("pagerduty", {
   title: "PagerDuty",

@@ -23,11 +23,10 @@ function idOf(from: Readable): string | undefined {
 }
 
 /**
- * Paystack: `x-paystack-signature`, HMAC-SHA512 over the body; the key is the API's secret key. An event has no id:
- * type and `data.id` name it. The body's hash names it where the object has none (invoices) or comes again. Each
- * delivery of bytes that may mean two events is an event: a loss is worse than a second run. It tries again every three
- * minutes four times, then each hour for 72 hours, where the response is not 200.
- * Source: Paystack, "Webhooks" (Verifying event origin; Go live checklist).
+ * Paystack: the key is the API's secret key. An event has no id: type and `data.id` name it. The body's hash names it
+ * where the object has none (invoices) or comes again. Each delivery of bytes that may mean two events is an event: a
+ * loss is worse than a second run. It tries again every three minutes four times, then each hour for 72 hours, where
+ * the response is not 200. Source: Paystack, "Webhooks" (Verifying event origin; Go live checklist).
  */
 export const paystack = hmacPreset("paystack", {
   docs: "https://paystack.com/docs/payments/webhooks/",

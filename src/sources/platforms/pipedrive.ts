@@ -1,9 +1,9 @@
 import { basicPreset } from "../presets/token-preset.ts";
 
 /**
- * Pipedrive's webhooks v2: basic authentication, set as `http_auth_user` and `http_auth_password`; nothing is signed. The
- * body counts its attempts, so that webhook, object, action and time name an event. It tries again after 3, 30 and 150
- * seconds. Source: Pipedrive, "Guide for Webhooks v2".
+ * Pipedrive's webhooks v2: basic authentication, set as `http_auth_user` and `http_auth_password`. The body counts its
+ * attempts, so that webhook, object, action and time name an event. It tries again after 3, 30 and 150 seconds. Source:
+ * Pipedrive, "Guide for Webhooks v2".
  */
 export const pipedrive = basicPreset("pipedrive", {
   docs: "https://pipedrive.readme.io/docs/guide-for-webhooks-v2",

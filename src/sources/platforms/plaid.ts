@@ -25,12 +25,9 @@ const PATH = "/webhook_verification_key/get";
 const UNKNOWN_KEY = "INVALID_WEBHOOK_VERIFICATION_KEY_ID";
 
 /**
- * Plaid: `Plaid-Verification` is a JWT, ES256 with a key that Plaid's API hands out by its `kid`. Its
- * `request_body_sha256` claim is the hash of the body in hex. A key that has expired signs nothing. An event has
- * neither id nor time: each delivery is one. Plaid's SDKs fetch a key and verify nothing: the proof is a webhook of its
- * sandbox. Plaid waits 10 s and retries for 24 h. It does not retry where more than 90 % of a day's webhooks were
- * rejected. Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks.
- * @throws OptionError that names the option that is wrong
+ * Plaid: a JWT by a key that Plaid's API hands out by its `kid`. A key that has expired signs nothing. Plaid's SDKs
+ * fetch a key and verify nothing: the proof is a webhook of its sandbox. It does not retry where more than 90 % of a
+ * day's webhooks were rejected. Source: plaid.com/docs/api/webhooks/webhook-verification; plaid.com/docs/api/webhooks.
  */
 export const plaid = optionsPreset<PlaidOptions>("plaid", {
   docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",

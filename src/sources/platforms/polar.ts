@@ -2,9 +2,8 @@ import { standardPreset } from "../presets/standard.ts";
 import { whsecKey } from "../schemes/secret-keys.ts";
 
 /**
- * Polar: Standard Webhooks. The key is either the UTF-8 bytes of the whole secret, `whsec_` included, or what Standard
- * Webhooks makes of it. The SDK takes both. Source: @polar-sh/sdk `src/webhooks.ts`;
- * https://polar.sh/docs/integrate/webhooks/delivery.
+ * Polar: the key is the UTF-8 bytes of the whole secret, or what Standard Webhooks makes of it. The SDK takes both.
+ * Source: @polar-sh/sdk `src/webhooks.ts`; https://polar.sh/docs/integrate/webhooks/delivery.
  */
 export const polar = standardPreset("polar", {
   docs: "https://polar.sh/docs/integrate/webhooks/delivery",

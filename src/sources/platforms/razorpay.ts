@@ -1,10 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Razorpay: `X-Razorpay-Signature`, HMAC-SHA256 over the body. The event's id stands in a header that is not signed and
- * may be missing. The hash of the body takes its place then. A retry is signed with the first try's secret, so keep the
- * previous one for a day after a change.
- * Source: razorpay `utils/razorpay-utils.js`; Razorpay, "Validate and test webhooks" and "Webhooks FAQ".
+ * Razorpay: a retry is signed with the first try's secret. Keep the previous one for a day after a change. Source:
+ * razorpay `utils/razorpay-utils.js`; Razorpay, "Validate and test webhooks" and "Webhooks FAQ".
  */
 export const razorpay = hmacPreset("razorpay", {
   docs: "https://razorpay.com/docs/webhooks/validate-test/",

@@ -1,8 +1,8 @@
 import { standardPreset } from "../presets/standard.ts";
 
 /**
- * Recall.ai: Standard Webhooks with the workspace's secret; accounts of before 2025-12-15 send `svix-…` headers. It signs
- * nothing before a workspace secret is created. Source: its page on authenticating requests; "Bot Webhooks".
+ * Recall.ai: the secret is the workspace's; accounts of before 2025-12-15 send `svix-…` headers. It signs nothing
+ * before a workspace secret is created. Source: its page on authenticating requests; "Bot Webhooks".
  */
 export const recall = standardPreset("recall", {
   title: "Recall.ai",

@@ -3,11 +3,9 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /**
- * Recharge: `X-Recharge-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; the key is the API client secret.
- * Times that are 48 hours off are refused, as Recharge asks. The legacy `X-Recharge-Hmac-Sha256`, a plain hash, is not
- * read. A callback has no id: the hash of the body takes its place, within the topic (`X-Recharge-Topic`). So
- * `charge/created` and `charge/upcoming` are two events. The type is the resource's name (`charge`).
- * Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
+ * Recharge: the key is the API client secret. Times that are 48 hours off are refused, as Recharge asks. The legacy
+ * `X-Recharge-Hmac-Sha256`, a plain hash, is not read. The body is the same for `charge/created` and `charge/upcoming`,
+ * which are two events. Source: Recharge, "Webhooks" (Validating webhooks; Webhook retries).
  */
 export const recharge = hmacPreset("recharge", {
   docs: "https://developer.rechargepayments.com/2021-11/webhooks_endpoints/webhooks_available",

@@ -1,8 +1,6 @@
 import { standardPreset } from "../presets/standard.ts";
 
-/**
- * Render: Standard Webhooks with a thin `{ type, timestamp, data }`. Source: https://render.com/docs/webhooks.
- */
+/** Render, with a thin `{ type, timestamp, data }`. Source: https://render.com/docs/webhooks. */
 export const render = standardPreset("render", {
   docs: "https://render.com/docs/webhooks",
   deadlineSeconds: 15,

@@ -1,8 +1,8 @@
 import { standardPreset } from "../presets/standard.ts";
 
 /**
- * Replicate: Standard Webhooks. The body is the prediction, and its status is the event's type: `starting`, `processing`,
- * `succeeded`, `failed` or `canceled`. Several callbacks of one prediction have different `webhook-id`s. Source:
+ * Replicate: the body is the prediction, and its status is the event's type: `starting`, `processing`, `succeeded`,
+ * `failed` or `canceled`. Several callbacks of one prediction have different `webhook-id`s. Source:
  * replicate-javascript `lib/util.js`; https://replicate.com/docs/topics/webhooks/receive-webhook.
  */
 export const replicate = standardPreset("replicate", {

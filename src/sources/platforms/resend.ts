@@ -1,8 +1,6 @@
 import { SVIX_FACTS, standardPreset } from "../presets/standard.ts";
 
-/**
- * Resend: delivered by Svix, with `svix-…` headers. Source: resend-node `src/webhooks/webhooks.ts`.
- */
+/** Resend: delivered by Svix. Source: resend-node `src/webhooks/webhooks.ts`. */
 export const resend = standardPreset("resend", {
   docs: "https://resend.com/docs/dashboard/webhooks/verify-webhooks-requests",
   proof: "verifies",

@@ -6,11 +6,9 @@ import { timedFields } from "../presets/standard.ts";
 const ONCE = ["call_started", "call_ended"];
 
 /**
- * Retell AI: `X-Retell-Signature: v=…,d=…`, HMAC-SHA256 over the body and `v`, milliseconds; the key is the API key
- * that has the webhook badge. As in the SDK, a time five minutes off is refused. Whether a retry has a new one is not
- * documented. Call and event name what comes once for a call; any other has the body's hash.
- * Source: retell-sdk `src/lib/webhook_auth.ts`; Retell, "Secure the webhook" and "Webhook overview" (up to three
- * tries).
+ * Retell AI: the key is the API key that has the webhook badge. As in the SDK, a time five minutes off is refused.
+ * Whether a retry has a new one is not documented. Source: retell-sdk `src/lib/webhook_auth.ts`; Retell, "Secure the
+ * webhook" and "Webhook overview" (up to three tries).
  */
 export const retell = hmacPreset("retell", {
   title: "Retell AI",

@@ -3,9 +3,8 @@ import { tokenOrSignaturePreset } from "../presets/token-preset.ts";
 
 /**
  * RevenueCat: `Authorization` holds the text that you enter there, as it is, and nothing is signed (the default). With
- * signing enabled, `verify: "signature"`: `X-RevenueCat-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`; several
- * `v1` while the secret is rotated. It does not document that a retry has a new time, so that no age is checked.
- * Source: RevenueCat, "Webhooks" (Security and best practices).
+ * signing enabled, `verify: "signature"`: several `v1` while the secret is rotated. It does not document that a retry
+ * has a new time, so that no age is checked. Source: RevenueCat, "Webhooks" (Security and best practices).
  */
 export const revenuecat = tokenOrSignaturePreset("revenuecat", {
   title: "RevenueCat",

@@ -5,13 +5,12 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 const ONCE = ["ORDER_AUTHORISED", "ORDER_COMPLETED", "ORDER_CANCELLED"];
 
 /**
- * Revolut (Merchant and Business): `Revolut-Signature: v1=…`, HMAC-SHA256 over `v1`, `Revolut-Request-Timestamp` and
- * the body, with dots between them. Several may stand there, with commas, while the secret (`wsk_…`) is rotated. An
- * event has no id. It tries again three times, ten minutes apart, and the signed time is of the sending. Business has
- * the event's time in the body, whose hash is the key. Merchant has none: event and order are the key where they occur
+ * Revolut (Merchant and Business). Several `v1` may stand in the header, with commas, while the secret (`wsk_…`) is
+ * rotated. It tries again three times, ten minutes apart, and the signed time is of the sending. Business has the
+ * event's time in the body, whose hash is the key. Merchant has none: event and order are the key where they occur
  * once, and otherwise what was signed. So a retry runs again, and no second payment that is declined is lost. Revolut
- * advises to refuse times that are five minutes off; no age is checked.
- * Source: Revolut, "Verify the payload signature" and "Use webhooks" (Merchant API); "Order and payment lifecycle".
+ * advises to refuse times that are five minutes off; no age is checked. Source: Revolut, "Verify the payload signature"
+ * and "Use webhooks" (Merchant API); "Order and payment lifecycle".
  */
 export const revolut = hmacPreset("revolut", {
   docs: "https://developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/using-webhooks",

@@ -1,10 +1,10 @@
 import { tokenPreset } from "../presets/token-preset.ts";
 
 /**
- * RingCentral: `Verification-Token`, a fixed text that you choose with the subscription (`verificationToken`); nothing is
- * signed. Without one nothing authenticates a notification, and all are refused. A new or renewed subscription sends
- * `Validation-Token`, and wants that header back. The type is the event filter, such as
- * `/restapi/v1.0/account/~/telephony/sessions`. Source: RingCentral, "Creating webhooks" and "Troubleshooting webhooks".
+ * RingCentral, with the text that you choose for the subscription (`verificationToken`). Without one nothing
+ * authenticates a notification, and all are refused. A new or renewed subscription sends `Validation-Token`, and wants
+ * that header back. The type is the event filter, such as `/restapi/v1.0/account/~/telephony/sessions`. Source:
+ * RingCentral, "Creating webhooks" and "Troubleshooting webhooks".
  */
 export const ringcentral = tokenPreset("ringcentral", {
   title: "RingCentral",

@@ -1,9 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Sanity: `sanity-webhook-signature: t=…,v1=…`, HMAC-SHA256 over `t.body` in base64url, `t` in milliseconds. The body is
- * what the webhook's projection makes, so that the operation stands only in an unsigned header. No age is checked, as in
- * the SDK. Source: @sanity/webhook `src/signature.ts`; https://www.sanity.io/docs/webhooks; its changelog of 2026-04-29.
+ * Sanity: the body is what the webhook's projection makes, so that the operation stands only in an unsigned header. No
+ * age is checked, as in the SDK. Source: @sanity/webhook `src/signature.ts`; https://www.sanity.io/docs/webhooks; its
+ * changelog of 2026-04-29.
  */
 export const sanity = hmacPreset("sanity", {
   docs: "https://www.sanity.io/docs/webhooks",

@@ -1,10 +1,9 @@
 import { publicKeyPreset } from "../presets/public-key-preset.ts";
 
 /**
- * SendGrid's event webhook: `X-Twilio-Email-Event-Webhook-Signature`, ECDSA on P-256 over timestamp and body, ASN.1 in
- * base64. The line break at the end of the body is signed too. SendGrid retries for 24 h. `sg_event_id` names an event
- * where it is there. Source: @sendgrid/eventwebhook `src/eventwebhook.js`; twilio.com/docs/sendgrid, "Event Webhook
- * Security Features" and "Troubleshooting". The key is the verification key of the webhook's settings.
+ * SendGrid's event webhook: the line break at the end of the body is signed too. `sg_event_id` names an event where it
+ * is there. The key is the verification key of the webhook's settings. Source: @sendgrid/eventwebhook
+ * `src/eventwebhook.js`; twilio.com/docs/sendgrid, "Event Webhook Security Features" and "Troubleshooting".
  */
 export const sendgrid = publicKeyPreset("sendgrid", {
   title: "SendGrid",

@@ -1,11 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Sentry's integrations: `Sentry-Hook-Signature`, HMAC-SHA256 over the body; the key is the client secret.
- * `Request-ID`, which each attempt renews, and the resource are not signed. The bodies of errors and event alerts hold
- * the event's id. An issue that is resolved, reopened and resolved has equal bytes. A retry of these runs again, and
- * none is lost. Source: Sentry, "Webhooks", and its changelog of 2023-10-03 (1 s); getsentry/sentry
- * `sentry_apps/tasks/sentry_apps.py`.
+ * Sentry's integrations: the key is the client secret. Each attempt renews `Request-ID`. Source: Sentry, "Webhooks",
+ * and its changelog of 2023-10-03 (1 s); getsentry/sentry `sentry_apps/tasks/sentry_apps.py`.
  */
 export const sentry = hmacPreset("sentry", {
   docs: "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",

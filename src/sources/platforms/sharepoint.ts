@@ -3,10 +3,10 @@ import { bodyTokenPreset } from "../presets/token-preset.ts";
 import { statesOf } from "./microsoft-graph.ts";
 
 /**
- * SharePoint's webhooks of lists: nothing is signed, and each notification holds the subscription's `clientState`
- * (`secret`). A new subscription's address is checked by a POST with `validationtoken`. A notification says only that a
- * list has changes: it has no id and no time. So two equal ones are two events. It tries again five times, five minutes
- * apart. Source: Microsoft, "Overview of SharePoint webhooks" and "Webhook notifications".
+ * SharePoint's webhooks of lists: each notification holds the subscription's `clientState` (`secret`). A new
+ * subscription's address is checked by a POST with `validationtoken`. A notification says only that a list has changes,
+ * so two equal ones are two events. It tries again five times, five minutes apart. Source: Microsoft, "Overview of
+ * SharePoint webhooks" and "Webhook notifications".
  */
 export const sharepoint = bodyTokenPreset("sharepoint", {
   title: "SharePoint",

@@ -1,9 +1,6 @@
 import { standardPreset } from "../presets/standard.ts";
 
-/**
- * ShipBob: Standard Webhooks; the topic stands only in the unsigned `x-webhook-topic`. Source:
- * https://developer.shipbob.com/webhooks.
- */
+/** ShipBob: the topic stands only in an unsigned header. Source: https://developer.shipbob.com/webhooks. */
 export const shipbob = standardPreset("shipbob", {
   title: "ShipBob",
   docs: "https://developer.shipbob.com/webhooks",

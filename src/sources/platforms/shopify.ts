@@ -1,12 +1,11 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Shopify: `X-Shopify-Hmac-Sha256`, HMAC-SHA256 in base64 over the body; the key is the client secret of the app. The
- * Events API (developer preview) has the same headers without `X-`. Topic and ids are not signed. Each subscription's
- * delivery has a `X-Shopify-Webhook-Id`. One `X-Shopify-Event-Id` reaches several of them, so that it is a key within a
- * topic only, beside the bytes. Source: @shopify/shopify-api `lib/webhooks/validate.ts`; Shopify, "Verify Events
- * deliveries", "Ignore duplicate webhooks" and the changelog's "Updates to webhook retry mechanism". A retry has the
- * first payload.
+ * Shopify: the key is the client secret of the app. The Events API (developer preview) has the same headers without
+ * `X-`. Each subscription's delivery has a `X-Shopify-Webhook-Id`. One `X-Shopify-Event-Id` reaches several of them, so
+ * that it is a key within a topic only, beside the bytes. A retry has the first payload. Source: @shopify/shopify-api
+ * `lib/webhooks/validate.ts`; Shopify, "Verify Events deliveries", "Ignore duplicate webhooks" and the changelog's
+ * "Updates to webhook retry mechanism".
  * It has no `reconcile`: the Admin API lists subscriptions and resources, but neither webhook events nor deliveries. So
  * nothing has the id of a callback that never arrived. Shopify advises jobs that fetch the resources.
  */

@@ -4,10 +4,10 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 const EMPTY = { body: "" } as const;
 
 /**
- * Slack: the Events API, interactivity and slash commands at one address; their bodies distinguish them.
- * `X-Slack-Signature: v0=…`, HMAC-SHA256 over `v0:timestamp:body`. An interaction's payload is a JSON text in a form. A
- * slash command is a form, and its type is the command, such as `/deploy`. Every response is empty. Source: @slack/bolt
- * `receivers/verify-request.ts`, which bounds only the age; Slack, "Verifying requests from Slack".
+ * Slack: the Events API, interactivity and slash commands at one address; their bodies distinguish them. An
+ * interaction's payload is a JSON text in a form. A slash command is a form, and its type is the command, such as
+ * `/deploy`. Source: @slack/bolt `receivers/verify-request.ts`, which bounds only the age; Slack, "Verifying requests
+ * from Slack".
  */
 export const slack = hmacPreset("slack", {
   docs: "https://docs.slack.dev/authentication/verifying-requests-from-slack",

@@ -12,10 +12,9 @@ function verification(when: Record<string, string>, challenge: string): Handshak
 }
 
 /**
- * Smartcar: `SC-Signature`, HMAC-SHA256 over the body; the key is the application management token. `eventId` stays on
- * a retry, while `deliveryId` does not; without it the body's hash is the id. A new address is sent `VERIFY` (in
- * version 2.0 `verify`), and must prove that it knows the token. Source: smartcar `index.js` (`verifyPayload`,
- * `hashChallenge`); Smartcar, "Payload verification", "Callback URI verification".
+ * Smartcar: the key is the application management token. `eventId` stays on a retry, while `deliveryId` does not. A new
+ * address is sent `VERIFY` (in version 2.0 `verify`), and must prove that it knows the token. Source: smartcar
+ * `index.js` (`verifyPayload`, `hashChallenge`); Smartcar, "Payload verification", "Callback URI verification".
  */
 export const smartcar = hmacPreset<FixedSecretOptions>("smartcar", {
   docs: "https://smartcar.com/docs/integrations/webhooks/payload-verification",

@@ -1,10 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Solidgate: `signature`, HMAC-SHA512 over the public key, the body and the public key again. The digest is in hex, and
- * that text in base64. The public key (`wh_pk_…`) comes in `merchant`; the secret is the webhook's secret key
- * (`wh_sk_…`). Id and type stand in headers that are not signed. It tries again eight times, after 15 minutes to 24
- * hours. Source: @solidgate/node-sdk (its signing of requests); Solidgate, "Webhooks".
+ * Solidgate: the digest is in hex, and that text in base64. The public key (`wh_pk_…`) comes in `merchant`; the secret
+ * is the webhook's secret key (`wh_sk_…`). It tries again eight times, after 15 minutes to 24 hours. Source:
+ * @solidgate/node-sdk (its signing of requests); Solidgate, "Webhooks".
  */
 export const solidgate = hmacPreset("solidgate", {
   docs: "https://docs.solidgate.com/payments/integrate/webhooks/",

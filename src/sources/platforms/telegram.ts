@@ -5,9 +5,9 @@ import { tokenPreset } from "../presets/token-preset.ts";
 const EMPTY = { status: 200 };
 
 /**
- * Telegram's bots: `X-Telegram-Bot-Api-Secret-Token`, the text that `setWebhook` was given as `secret_token`; nothing is
- * signed. Without one nothing authenticates an update, and all are refused. `update_id` is unique for a bot: give each bot
- * a source of its own. Source: Telegram Bot API, "setWebhook", "Update" and "Making requests when getting updates".
+ * Telegram's bots, with the text that `setWebhook` was given as `secret_token`. Without one nothing authenticates an
+ * update, and all are refused. `update_id` is unique for a bot: give each bot a source of its own. Source: Telegram Bot
+ * API, "setWebhook", "Update" and "Making requests when getting updates".
  */
 export const telegram = tokenPreset("telegram", {
   docs: "https://core.telegram.org/bots/api#setwebhook",

@@ -1,10 +1,10 @@
 import { publicKeyPreset } from "../presets/public-key-preset.ts";
 
 /**
- * Telnyx: `Telnyx-Signature-Ed25519`, Ed25519 in base64 over `timestamp|body`; the key is the public key of the portal.
- * Source: telnyx-node `src/lib/webhooks.ts`, which refuses a timestamp more than 300 s away, both ways. It is "when the
- * webhook was sent" (developers.telnyx.com, "Callbacks"). Some products send their event without `data` around it, and
- * a few without an id. The hash of what was signed is the id then. After a failure the failover address is tried.
+ * Telnyx: the key is the public key of the portal. Source: telnyx-node `src/lib/webhooks.ts`, which refuses a timestamp
+ * more than 300 s away, both ways. It is "when the webhook was sent" (developers.telnyx.com, "Callbacks"). Some
+ * products send their event without `data` around it, and a few without an id. After a failure the failover address is
+ * tried.
  */
 export const telnyx = publicKeyPreset("telnyx", {
   docs: "https://developers.telnyx.com/development/api-fundamentals/webhooks/receiving-webhooks",

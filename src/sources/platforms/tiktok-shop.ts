@@ -12,10 +12,10 @@ const EMPTY = { body: "" } as const;
 const APP_KEY = /^[\w-]+$/;
 
 /**
- * TikTok Shop: `Authorization` holds only a signature, HMAC-SHA256 in hex over the app key and the body. The secret is
- * the app secret. The type is a number, of which TikTok documents no complete list: give each topic an address of its
- * own. Success is 200 without a body. It tries again after 2 minutes, 30 minutes, 3 hours and 12 hours.
- * Source: TikTok Shop Partner Center, "Webhooks overview" and "Configure webhooks".
+ * TikTok Shop: `Authorization` holds only a signature; the secret is the app secret. The type is a number, of which
+ * TikTok documents no complete list: give each topic an address of its own. Success is 200 without a body. It tries
+ * again after 2 minutes, 30 minutes, 3 hours and 12 hours. Source: TikTok Shop Partner Center, "Webhooks overview" and
+ * "Configure webhooks".
  */
 export const tiktokShop = hmacPreset<TikTokShopOptions>("tiktok-shop", {
   options: { appKey: "required" },

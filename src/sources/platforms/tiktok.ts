@@ -2,10 +2,9 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /**
- * TikTok for Developers (Login Kit, Content Posting, Data Portability): `TikTok-Signature: t=…,s=…`, HMAC-SHA256 over
- * `t.body`; the key is the app's client secret. An event has no id; the body's hash takes its place. `content` is JSON in
- * a text, which handlers see as an object. TikTok documents no window, and retries for 72 hours, so that no age is
- * checked. Source: TikTok, "Webhooks overview" and "Webhooks verification". TikTok Shop is another preset.
+ * TikTok for Developers (Login Kit, Content Posting, Data Portability): the key is the app's client secret. `content`
+ * is JSON in a text, which handlers see as an object. TikTok documents no window, and retries for 72 hours, so that no
+ * age is checked. Source: TikTok, "Webhooks overview" and "Webhooks verification". TikTok Shop is another preset.
  */
 export const tiktok = hmacPreset("tiktok", {
   title: "TikTok",

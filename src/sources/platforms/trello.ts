@@ -1,9 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Trello: `X-Trello-Webhook`, HMAC-SHA1 in base64 over the body and the callback URL; the key is the app's secret. The
- * URL is the one that is registered: `CALLBACK_BASE_URL` must have the same protocol and host. A new address is asked
- * by HEAD. It tries again after 30, 60 and 120 seconds. Source: Trello, "Webhooks" (Webhook signatures).
+ * Trello: the key is the app's secret. The URL is the one that is registered: `CALLBACK_BASE_URL` must have the same
+ * protocol and host. It tries again after 30, 60 and 120 seconds. Source: Trello, "Webhooks" (Webhook signatures).
  */
 export const trello = hmacPreset("trello", {
   docs: "https://developer.atlassian.com/cloud/trello/guides/rest-api/webhooks/",

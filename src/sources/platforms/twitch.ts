@@ -2,12 +2,11 @@ import { isJsonObject, type JsonValue } from "../../domain/index.ts";
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Twitch EventSub: `Twitch-Eventsub-Message-Signature: sha256=…`, HMAC-SHA256 over id, timestamp and body without a
- * separator. The message's type stands in an unsigned header, so that the signed body decides. A challenge is answered,
- * and a subscription that is not enabled, without an event, is the event `revocation`. Twitch asks to refuse what is
- * older than ten minutes. Whether a retry has a new time is not documented. No age is checked, since the id is signed.
- * Source: https://dev.twitch.tv/docs/eventsub/handling-webhook-events; twitch-cli
- * `internal/events/trigger/forward_event.go`, which signs in Go. The proof is @twurple/eventsub-http.
+ * Twitch EventSub: the message's type stands in an unsigned header, so that the signed body decides. A subscription
+ * that is not enabled, without an event, is the event `revocation`. Twitch asks to refuse what is older than ten
+ * minutes. Whether a retry has a new time is not documented. No age is checked, since the id is signed. Source:
+ * https://dev.twitch.tv/docs/eventsub/handling-webhook-events; twitch-cli `internal/events/trigger/forward_event.go`,
+ * which signs in Go. The proof is @twurple/eventsub-http.
  */
 export const twitch = hmacPreset("twitch", {
   title: "Twitch EventSub",

@@ -1,8 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Typeform: `Typeform-Signature: sha256=…`, HMAC-SHA256 in base64 over the body. Without a secret in the webhook's
- * settings it sends no signature, and is refused. Source: Typeform, "Secure your webhooks" and "Webhooks".
+ * Typeform: without a secret in the webhook's settings it sends no signature, and is refused. Source: Typeform, "Secure
+ * your webhooks" and "Webhooks".
  */
 export const typeform = hmacPreset("typeform", {
   docs: "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",

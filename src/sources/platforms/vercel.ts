@@ -1,8 +1,8 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Vercel: `x-vercel-signature`, HMAC-SHA1 over the body; the key is the webhook's secret, or the integration's client
- * secret. Source: Vercel, "Webhooks API reference" (Securing webhooks). Log drains have other bodies.
+ * Vercel: the key is the webhook's secret, or the integration's client secret. Log drains have other bodies. Source:
+ * Vercel, "Webhooks API reference" (Securing webhooks).
  */
 export const vercel = hmacPreset("vercel", {
   docs: "https://vercel.com/docs/webhooks/webhooks-api",

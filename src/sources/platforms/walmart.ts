@@ -2,10 +2,9 @@ import { sha256Hex } from "../formats/parse-body.ts";
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Walmart Marketplace: `WM_SEC.SIGNATURE`, HMAC-SHA256 in base64 over method, path with its query, `WM_SEC.TIMESTAMP` and
- * the body's SHA-256, with line breaks between them. The timestamp is the event's; Walmart advises a window of five
- * minutes, and retries after 5, 15 and 45, so that no age is checked. Id and type stand in `source` or at the top: the
- * published examples have both. Source: Walmart, "Security and authenticity" and "Subscribe to an event notification".
+ * Walmart Marketplace: the timestamp is the event's; Walmart advises a window of five minutes, and retries after 5, 15
+ * and 45, so that no age is checked. Id and type stand in `source` or at the top: the published examples have both.
+ * Source: Walmart, "Security and authenticity" and "Subscribe to an event notification".
  */
 export const walmart = hmacPreset("walmart", {
   title: "Walmart Marketplace",

@@ -22,13 +22,11 @@ const SCHEME: PublicKeyData = {
 };
 
 /**
- * Wise: `X-Signature-SHA256`, RSA-SHA256 in base64 over the body; the key is the public key of the environment, which
- * Wise publishes. `X-Delivery-Id` is not signed: a "unique identifier for this webhook delivery attempt". When a
- * subscription is made a test is sent, with `X-Test-Notification`.
- * The signed `subscription_id` must be one of `subscriptionId`; the test comes before that is known.
- * Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
+ * Wise: the key is the public key of the environment, which Wise publishes. `X-Delivery-Id` is not signed: a "unique
+ * identifier for this webhook delivery attempt". When a subscription is made a test is sent, with
+ * `X-Test-Notification`. The signed `subscription_id` must be one of `subscriptionId`; the test comes before that is
+ * known. Source: docs.wise.com, "How to create a webhook event handler" (2xx within 5 s, 25 tries in two weeks);
  * transferwise/digital-signatures-examples `verify-webhook-signature`.
- * @throws OptionError that names the option that is wrong
  */
 export const wise = optionsPreset<WiseOptions>("wise", {
   docs: "https://docs.wise.com/guides/developer/webhooks/event-handling",

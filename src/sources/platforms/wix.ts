@@ -10,12 +10,11 @@ export interface WixOptions extends SourceSettings {
 }
 
 /**
- * Wix: the body is a JWT, RS256 with the app's key; `publicKey` is what the app's dashboard shows, in PEM. Its claim
- * `data` is JSON in a text, and so is the `data` in that. Handlers see objects (`eventType`, `instanceId`, `data`). An
- * event has an id. A webhook of the older form has the token's hash, so that a try with another token is another event.
- * Source: @wix/sdk `build/auth/AppStrategy.js` (`decodeJWT`) and `build/event-handlers-modules.js` (`parseJWT`); Wix,
- * "Verify requests received from Wix", whose sample token lives for 300,000 seconds.
- * @throws OptionError that names the option that is wrong
+ * Wix: `publicKey` is what the app's dashboard shows, in PEM. The claim `data` is JSON in a text, and so is the `data`
+ * in that. Handlers see objects (`eventType`, `instanceId`, `data`). An event has an id. A webhook of the older form
+ * has the token's hash, so that a try with another token is another event. Source: @wix/sdk `build/auth/AppStrategy.js`
+ * (`decodeJWT`) and `build/event-handlers-modules.js` (`parseJWT`); Wix, "Verify requests received from Wix", whose
+ * sample token lives for 300,000 seconds.
  */
 export const wix = optionsPreset<WixOptions>("wix", {
   docs: "https://dev.wix.com/docs/build-apps/develop-your-app/access/authentication/verify-requests-received-from-wix",

@@ -1,10 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * WooCommerce: `X-WC-Webhook-Signature`, HMAC-SHA256 in base64 over the body. `X-WC-Webhook-Delivery-ID` is no id: two
- * deliveries of one webhook within a second share it. A webhook that is saved sends a ping, a form that is not signed, and
- * wants 200. A delivery that fails is not sent again. Source: woocommerce `includes/class-wc-webhook.php` (`deliver`,
- * `get_new_delivery_id`, `deliver_ping`, `failed_delivery`), where a filter can choose another algorithm.
+ * WooCommerce: a webhook that is saved sends a ping, a form that is not signed, and wants 200. Source: woocommerce
+ * `includes/class-wc-webhook.php` (`deliver`, `get_new_delivery_id`, `deliver_ping`, `failed_delivery`), where a filter
+ * can choose another algorithm.
  */
 export const woocommerce = hmacPreset("woocommerce", {
   title: "WooCommerce",

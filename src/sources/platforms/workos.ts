@@ -2,9 +2,8 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import { timedFields } from "../presets/standard.ts";
 
 /**
- * WorkOS: `WorkOS-Signature: t=…, v1=…`, HMAC-SHA256 over `t.body`, `t` in milliseconds. The SDK refuses what is older
- * than 180 s. Whether a retry has a new time is not documented, so no age is checked here. The signed id keeps out
- * replays. Source: workos-node `src/common/crypto/signature-provider.ts`;
+ * WorkOS. The SDK refuses what is older than 180 s. Whether a retry has a new time is not documented, so no age is
+ * checked here. The signed id keeps out replays. Source: workos-node `src/common/crypto/signature-provider.ts`;
  * https://workos.com/docs/events/data-syncing/webhooks.
  */
 export const workos = hmacPreset("workos", {

@@ -5,11 +5,9 @@ import type { FixedSecretOptions } from "../presets/secrets.ts";
 const EVENTS = /^[a-z_]+_events?$/;
 
 /**
- * X (Twitter), Account Activity API: `x-twitter-webhooks-signature: sha256=…`, HMAC-SHA256 in base64 over the body; the
- * key is the app's consumer secret. A callback has no id. The body's hash takes its place, so that two events with
- * equal bytes count as one. The type is the property that holds the events, such as `tweet_create_events`. X asks the
- * address by GET for a proof of the secret (CRC) at its registration and about every hour. X documents no retry.
- * Source: X, "Account Activity API" and its webhooks (CRC).
+ * X (Twitter), Account Activity API: the key is the app's consumer secret. Two events with equal bytes count as one. X
+ * asks the address by GET for a proof of the secret (CRC) at its registration and about every hour. X documents no
+ * retry. Source: X, "Account Activity API" and its webhooks (CRC).
  */
 export const x = hmacPreset<FixedSecretOptions>("x", {
   title: "X (Twitter)",

@@ -3,11 +3,10 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 const EMPTY = { body: "" } as const;
 
 /**
- * Xero: `x-xero-signature`, HMAC-SHA256 in base64 over the body. A callback has several events without an id: resource,
- * time and type name one. The "intent to receive" sends callbacks without events, some of them signed wrongly. The
- * right ones return 200, the others 401. No response may have a body.
- * Source: Xero, "Configuring your server"; XeroAPI/XeroWebhooksReceiver `Helpers/SignatureVerifier.cs`. The proof is
- * the vector of calcinai/xero-php.
+ * Xero: a callback has several events without an id: resource, time and type name one. The "intent to receive" sends
+ * callbacks without events, some of them signed wrongly. The right ones return 200, the others 401. No response may
+ * have a body. Source: Xero, "Configuring your server"; XeroAPI/XeroWebhooksReceiver `Helpers/SignatureVerifier.cs`.
+ * The proof is the vector of calcinai/xero-php.
  */
 export const xero = hmacPreset("xero", {
   docs: "https://developer.xero.com/documentation/guides/webhooks/configuring-your-server/",

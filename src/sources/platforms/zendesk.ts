@@ -1,10 +1,9 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
 /**
- * Zendesk: `X-Zendesk-Webhook-Signature`, HMAC-SHA256 in base64 over timestamp and body. The operator writes the body
- * of a trigger, and its `id` may be a ticket's. So an invocation's id, which is not signed, names the event. The same
- * text may come again. It documents no age; the type of a trigger is `webhook` unless its body has a `type`. Source:
- * Zendesk, "Verifying webhook authenticity".
+ * Zendesk: the operator writes the body of a trigger, and its `id` may be a ticket's. So an invocation's id names the
+ * event, though it is not signed: the same text may come again. It documents no age; the type of a trigger is `webhook`
+ * unless its body has a `type`. Source: Zendesk, "Verifying webhook authenticity".
  */
 export const zendesk = hmacPreset("zendesk", {
   docs: "https://developer.zendesk.com/documentation/webhooks/verifying/",

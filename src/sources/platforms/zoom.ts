@@ -2,11 +2,9 @@ import { hmacPreset } from "../presets/hmac-preset.ts";
 import type { FixedSecretOptions } from "../presets/secrets.ts";
 
 /**
- * Zoom: `x-zm-signature: v0=…`, HMAC-SHA256 over `v0:timestamp:body`; the key is the app's secret token. No event has
- * an id, so the hash of the body takes its place. Zoom sends `endpoint.url_validation`, signed, to a new endpoint, and
- * to every one each 72 hours. The endpoint must prove that it knows the secret. Source: @zoom/rivet
- * `CommonHttpRequest`; Zoom, "Using webhooks". It is not documented that a retry has a new timestamp, so the age is not
- * checked.
+ * Zoom: the key is the app's secret token. Zoom sends `endpoint.url_validation`, signed, to a new endpoint, and to
+ * every one each 72 hours. The endpoint must prove that it knows the secret. It is not documented that a retry has a
+ * new timestamp, so the age is not checked. Source: @zoom/rivet `CommonHttpRequest`; Zoom, "Using webhooks".
  */
 export const zoom = hmacPreset<FixedSecretOptions>("zoom", {
   docs: "https://developers.zoom.us/docs/api/webhooks/",

@@ -66,7 +66,7 @@ function assertPlace(option: string, value: unknown, examples: string): void {
   throw wrongOption(option, value, `where it stands, such as ${examples}`);
 }
 
-/** The contract alone of what says more than that. */
+/** Only the contract, of data that says more. */
 export function contractIn(data: OwnContract): OwnContract {
   const members = Object.entries(data).filter(([name]) => Object.hasOwn(CONTRACT, name));
   return Object.fromEntries(members) as unknown as OwnContract;

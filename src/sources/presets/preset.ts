@@ -44,7 +44,7 @@ export type OwnOptions<Options, Common = never> = {
     : "required";
 };
 
-/** A preset, of which the page knows without calling it with secrets. */
+/** A preset, which can be described without secrets. @throws OptionError that names the preset and the wrong option */
 export type Preset<Options> = ((options: Options) => SourceDefinition) & {
   readonly describe: () => PresetData;
   readonly takesPublicKey?: true;

@@ -87,7 +87,7 @@ export interface VerifyOptions extends PresetOptions {
 
 interface Ways extends HmacPreset<PresetOptions> {
   readonly usual: NonNullable<VerifyOptions["verify"]>;
-  /** What differs where it sends a token. */
+  /** The members that differ where it sends a token. */
   readonly token: Partial<Pick<OwnContract, "id" | "isIdSigned">> & { readonly header: string };
 }
 

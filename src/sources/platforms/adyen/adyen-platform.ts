@@ -1,10 +1,9 @@
 import { hmacPreset } from "../../presets/hmac-preset.ts";
 
 /**
- * Adyen's webhooks with a `HmacSignature` header (platforms, transfers, management): HMAC-SHA256 in base64 over the
- * body; the key is in hex. They have no id and name one resource again and again, so the body's hash is the id. Source:
- * adyen-node-api-library `src/utils/hmacValidator.ts`, `validateHMACSignature`; docs.adyen.com/platforms, "Manage
- * webhooks" and "Webhook structures and types".
+ * Adyen's webhooks with a `HmacSignature` header (platforms, transfers, management). They name one resource again and
+ * again. Source: adyen-node-api-library `src/utils/hmacValidator.ts`, `validateHMACSignature`;
+ * docs.adyen.com/platforms, "Manage webhooks" and "Webhook structures and types".
  */
 export const adyenPlatform = hmacPreset("adyen-platform", {
   title: "Adyen for Platforms",

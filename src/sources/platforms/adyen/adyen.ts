@@ -10,13 +10,10 @@ function reportId({ item }: Readable): string | undefined {
 }
 
 /**
- * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, HMAC-SHA256 over `pspReference`,
- * `originalReference`, `merchantAccountCode`, `merchantReference`, amount, `eventCode` and `success`. The key is in
- * hex. Note that **all other fields are unsigned**: read what else moves money from Adyen's API. Source:
- * adyen-node-api-library `src/utils/hmacValidator.ts`; docs.adyen.com, "Verify HMAC signatures", "Handle webhook
- * events" and "Troubleshoot webhooks". Keep the previous key while a new one spreads. Adyen's other webhooks are
- * `adyen-platform`.
- * @throws OptionError that names the option that is wrong
+ * Adyen, standard webhooks (payments): `additionalData.hmacSignature` of each item, by a key in hex. Note that **most
+ * fields are unsigned**: read what else moves money from Adyen's API. Keep the previous key while a new one spreads.
+ * Adyen's other webhooks are `adyen-platform`. Source: adyen-node-api-library `src/utils/hmacValidator.ts`;
+ * docs.adyen.com, "Verify HMAC signatures", "Handle webhook events" and "Troubleshoot webhooks".
  */
 export const adyen = secretPreset("adyen", {
   docs: "https://docs.adyen.com/development-resources/webhooks/secure-webhooks/verify-hmac-signatures",

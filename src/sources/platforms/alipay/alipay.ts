@@ -36,7 +36,6 @@ const PLAIN = [
  * escapes neither `&` nor `=`. A field of free text, such as `subject`, may hold what was signed as the fields after
  * it. Source: alipay-sdk `checkNotifySignV2`, which takes the algorithm from the form;
  * https://docs.antom.com/ac/web/async (8 times within 25 hours).
- * @throws OptionError that names the option that is wrong
  */
 export const alipay = optionsPreset<PublicKeyOptions>("alipay", {
   docs: "https://docs.open.alipay.com/270/105902",

@@ -34,7 +34,6 @@ const PAYLOAD = "body.signedPayload";
  * certificates must be valid now. Any of 200 to 206 is success. Apple retries after 1, 12, 24, 48 and 72 hours, not in
  * the sandbox. Source: @apple/app-store-server-library `jws_verification.ts`; developer.apple.com, "Responding to App
  * Store Server Notifications".
- * @throws OptionError that names the option that is wrong
  */
 export const appleAppStore = optionsPreset<AppleAppStoreOptions>("apple-app-store", {
   docs: "https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications",

@@ -22,7 +22,6 @@ const HOST = /^sns\.[a-z]{2}[a-z0-9-]{3,30}\.amazonaws\.com(?:\.cn)?$/;
  * `MessageAttributes` and `UnsubscribeURL` are not signed; raw message delivery has no signature and is refused.
  * Source: sns-validator `index.js`, aws-sdk-java-v2 `SigningCertUrlParser`; docs.aws.amazon.com/sns/latest/dg,
  * "Verifying the signatures" and "HTTP/HTTPS delivery". A message that is JSON is decoded.
- * @throws OptionError that names the option that is wrong
  */
 export const awsSns = optionsPreset<AwsSnsOptions>("aws-sns", {
   title: "Amazon SNS",

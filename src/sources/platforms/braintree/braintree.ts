@@ -23,11 +23,10 @@ const challenge = (current: BraintreeKeys): Handshake => ({
 });
 
 /**
- * Braintree: a form whose base64 payload is XML, signed with HMAC-SHA1 (`schemes/braintree.ts`). Handlers get the XML as the
- * text `data.value`; the type is its `kind`. There is no id: the SHA-256 of the XML, which has its time, is one.
- * A GET with `bt_challenge` is answered with a proof of the keys. Source: braintree_node
- * `lib/braintree/webhook_notification_gateway.js`; https://developer.paypal.com/braintree/docs/guides/webhooks/parse.
- * @throws OptionError that names the option that is wrong
+ * Braintree: handlers get the XML as the text `data.value`; the type is its `kind`. There is no id: the SHA-256 of the
+ * XML, which has its time, is one. A GET with `bt_challenge` is answered with a proof of the keys. Source:
+ * braintree_node `lib/braintree/webhook_notification_gateway.js`;
+ * https://developer.paypal.com/braintree/docs/guides/webhooks/parse.
  */
 export const braintree = optionsPreset<BraintreeOptions>("braintree", {
   docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",

@@ -35,7 +35,6 @@ const responding = (respond: () => PlatformResponse): Pick<ContractData, "handsh
  * each delivery is encrypted afresh. A sorted list without separators lets digits move between timestamp and nonce, so
  * the timestamp proves nothing.
  * Source: open-dingtalk/DingTalk-Callback-Crypto, README.md and DingCallbackCrypto3.py, whose vector is the proof.
- * @throws OptionError that names the option that is wrong
  */
 export const dingtalk = optionsPreset<DingTalkOptions>("dingtalk", {
   title: "DingTalk",

@@ -30,12 +30,10 @@ const challenge = (token: string): Handshake => ({
 });
 
 /**
- * eBay's notifications, marketplace account deletion among them: ECDSA over the body by a key that eBay's API hands
- * out. A GET with `challenge_code` checks the address; its response is a SHA-256 over code, verification token and
- * address. So `CALLBACK_BASE_URL` must be the one that is registered. Source: event-notification-nodejs-sdk
- * `lib/validator.js`, which hashes the parsed body again, `lib/client.js` and `test/test.json`, whose vector is the
- * proof.
- * @throws OptionError that names the option that is wrong
+ * eBay's notifications, marketplace account deletion among them. A GET with `challenge_code` checks the address; its
+ * response is a SHA-256 over code, verification token and address. So `CALLBACK_BASE_URL` must be the one that is
+ * registered. Source: event-notification-nodejs-sdk `lib/validator.js`, which hashes the parsed body again,
+ * `lib/client.js` and `test/test.json`, whose vector is the proof.
  */
 export const ebay = optionsPreset<EbayOptions>("ebay", {
   title: "eBay",

@@ -8,9 +8,8 @@ export interface GitHubOptions extends PresetOptions {
 }
 
 /**
- * GitHub: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body. Neither the delivery's id nor the event's name is
- * signed. Source: @octokit/webhooks-methods; GitHub Docs, "Validating webhook
- * deliveries" and "Webhook events and payloads" (25 MB). It does not deliver a failed one again by itself.
+ * GitHub does not deliver a failed callback again by itself. Source: @octokit/webhooks-methods; GitHub Docs,
+ * "Validating webhook deliveries" and "Webhook events and payloads" (25 MB).
  */
 export const github = hmacPreset<GitHubOptions>("github", {
   title: "GitHub",

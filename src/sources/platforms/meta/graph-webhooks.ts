@@ -10,8 +10,7 @@ export interface MetaOptions extends PresetOptions {
 }
 
 /**
- * Webhooks of Meta's Graph API: `X-Hub-Signature-256: sha256=…`, HMAC-SHA256 over the body, in which characters beyond
- * ASCII are escaped; the key is the app secret. A new address is asked by GET for `hub.challenge`. Source:
+ * Webhooks of Meta's Graph API: the signed body has characters beyond ASCII escaped; the key is the app secret. Source:
  * WhatsApp-Nodejs-SDK of Meta, `src/utils.ts`, whose vector is the proof; Meta, "Webhooks, getting started".
  */
 export function graphPreset(preset: string, data: Platform): Preset<MetaOptions> {

@@ -4,11 +4,10 @@ import { paddleEvents } from "./paddle-events.ts";
 export type { ReconcilingOptions as PaddleOptions } from "../../presets/hmac-preset.ts";
 
 /**
- * Paddle Billing: `Paddle-Signature: ts=…;h1=…`, HMAC-SHA256 over `ts:body`. While a secret is rotated there are
- * several `h1`; the SDK looks only at the last one. Only a response with 200 counts. Source: @paddle/paddle-node-sdk
- * `notifications/helpers/webhooks-validator.ts`; Paddle, "Verify webhook signatures". The SDK takes times up to 5 s
- * old, so each try is signed with a new time. This preset takes 300 s, which a slow network and a clock that is off do
- * not exceed. Records keep out replays.
+ * Paddle Billing: while a secret is rotated there are several `h1`; the SDK looks only at the last one. Only a response
+ * with 200 counts. Source: @paddle/paddle-node-sdk `notifications/helpers/webhooks-validator.ts`; Paddle, "Verify
+ * webhook signatures". The SDK takes times up to 5 s old, so each try is signed with a new time. This preset takes 300
+ * s, which a slow network and a clock that is off do not exceed. Records keep out replays.
  */
 export const paddle = hmacPreset<ReconcilingOptions>("paddle", {
   docs: "https://developer.paddle.com/webhooks/signature-verification",

@@ -18,7 +18,6 @@ export interface PayPalOptions extends SourceSettings, Pick<SchemeOptions, "cert
  * PayPal's simulator signs with the webhook id `WEBHOOK_ID` and the live certificate. Source: PayPal-node-SDK 1.6.9
  * `Notification.js`, whose vector is the proof, and PayPal-Python-SDK `notifications.py`;
  * developer.paypal.com/api/rest/webhooks, "Self verification" (25 tries within three days).
- * @throws OptionError that names the option that is wrong
  */
 export const paypal = optionsPreset<PayPalOptions>("paypal", {
   title: "PayPal",

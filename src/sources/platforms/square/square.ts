@@ -4,9 +4,8 @@ import { squareEvents } from "./square-events.ts";
 export type { ReconcilingOptions as SquareOptions } from "../../presets/hmac-preset.ts";
 
 /**
- * Square: `x-square-hmacsha256-signature`, HMAC-SHA256 in base64 over the notification URL and the body. The URL is the
- * one that is registered at Square: `CALLBACK_BASE_URL` must have the same protocol and host.
- * Source: square `wrapper/WebhooksHelper.ts`; Square, "Verify and validate an event notification".
+ * Square: the signed URL is the one that is registered at Square: `CALLBACK_BASE_URL` must have the same protocol and
+ * host. Source: square `wrapper/WebhooksHelper.ts`; Square, "Verify and validate an event notification".
  */
 export const square = hmacPreset<ReconcilingOptions>("square", {
   docs: "https://developer.squareup.com/docs/webhooks/step3validate",

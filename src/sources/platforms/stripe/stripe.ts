@@ -7,10 +7,9 @@ import { stripeEvents } from "./stripe-events.ts";
 export type { ReconcilingOptions as StripeOptions } from "../../presets/hmac-preset.ts";
 
 /**
- * Stripe: `Stripe-Signature: t=…,v1=…`, HMAC-SHA256 over `t.body`. The whole secret is the key, `whsec_` included.
- * Source: stripe-node `src/Webhooks.ts`; https://docs.stripe.com/webhooks/signature. The SDK accepts times in the
- * future; so does this preset. While a secret is rolled Stripe sends one `v1` for each. Test events of its dashboard share
- * one id, which gets the signed time behind it.
+ * Stripe: the whole secret is the key, `whsec_` included. The SDK accepts times in the future; so does this preset.
+ * While a secret is rolled Stripe sends one `v1` for each. Test events of its dashboard share one id, which gets the
+ * signed time behind it. Source: stripe-node `src/Webhooks.ts`; https://docs.stripe.com/webhooks/signature.
  */
 export const stripe = hmacPreset<ReconcilingOptions>("stripe", {
   docs: "https://docs.stripe.com/webhooks/signature",

@@ -2,10 +2,8 @@ import { secretPreset } from "../../presets/secret-preset.ts";
 import { createTwilioScheme } from "./twilio-scheme.ts";
 
 /**
- * Twilio's Event Streams with a webhook sink: an array of CloudEvents, signed as Twilio's other JSON.
- * `X-Twilio-Signature` is over the address with the hash of the body in it. The secret is the account's auth token.
- * Source: twilio-node `src/webhooks/webhooks.ts`; twilio.com/docs/events/webhook-quickstart (5 s).
- * @throws OptionError that names the option that is wrong
+ * Twilio's Event Streams with a webhook sink: CloudEvents, signed as Twilio's other JSON. The secret is the account's
+ * auth token. Source: twilio-node `src/webhooks/webhooks.ts`; twilio.com/docs/events/webhook-quickstart (5 s).
  */
 export const twilioEvents = secretPreset("twilio-events", {
   title: "Twilio Event Streams",

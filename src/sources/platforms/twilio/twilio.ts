@@ -39,7 +39,6 @@ const sample: OwnSample = (type, id) => {
  *
  * The response is TwiML: an empty `<Response/>`, or the text of the handler's result as `twiml`.
  * Event Streams are `twilio-events`.
- * @throws OptionError that names the option that is wrong
  */
 export const twilio = secretPreset("twilio", {
   docs: "https://www.twilio.com/docs/usage/webhooks/webhooks-security",

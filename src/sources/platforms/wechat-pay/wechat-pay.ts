@@ -34,12 +34,11 @@ const SCHEME: PublicKeyData = {
 const FAILURE = { body: { code: "FAIL", message: "not processed" } };
 
 /**
- * WeChat Pay, API v3: `Wechatpay-Signature`, RSA-SHA256 over timestamp, nonce and body, each with a newline after it, by the
- * key that `Wechatpay-Serial` names. `resource` is AES-256-GCM under the APIv3 key (`secret`); handlers see it decrypted, in
- * its place. The response's status counts, and not its body.
- * Source: wechatpay-apiv3/wechatpay-go `core/auth/validators` and `core/notify`; wechatpay-node-v3 `verifySign` and
- * `decipher_gcm`, which leaves the tag unchecked; https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html.
- * @throws OptionError that names the option that is wrong
+ * WeChat Pay, API v3: the key is the one that `Wechatpay-Serial` names. `resource` is AES-256-GCM under the APIv3 key
+ * (`secret`); handlers see it decrypted, in its place. The response's status counts, and not its body. Source:
+ * wechatpay-apiv3/wechatpay-go `core/auth/validators` and `core/notify`; wechatpay-node-v3 `verifySign` and
+ * `decipher_gcm`, which leaves the tag unchecked;
+ * https://pay.weixin.qq.com/docs/partner/apis/partner-h5-payment/payment-notice.html.
  */
 export const wechatPay = optionsPreset<WeChatPayOptions>("wechat-pay", {
   title: "WeChat Pay",
