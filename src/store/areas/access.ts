@@ -113,10 +113,7 @@ export class Audit extends Area {
       return { rows, reached: end?.id };
     };
     const { rows, next } = await boundedSearch(this.database.dialect, page, searchStep);
-    return {
-      rows: rows.map((row) => ({ ...row, detail: row.detail === null ? null : JSON.parse(row.detail) })),
-      next,
-    };
+    return { rows: rows.map((row) => ({ ...row, detail: row.detail === null ? null : JSON.parse(row.detail) })), next };
   }
 }
 

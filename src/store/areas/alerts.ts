@@ -172,14 +172,10 @@ export class Alerts extends Area {
     const { isOpen, since, notifiedCount, notifiedAt } = change;
     const number = from + 1;
     const values = { isOpen: isOpen ? 1 : 0, number, since, notifiedCount, notifiedAt };
+    const changed = sql`${insert("oncehook_alerts", { kind, source, subject, ...values })}
+      ON CONFLICT (kind, source, subject) DO UPDATE SET ${assign(values)} WHERE oncehook_alerts.number = ${from}`;
     return this.database.transact(async (query) => {
-      const alert = insert("oncehook_alerts", { kind, source, subject, ...values });
-      const { changes } = await run(
-        query,
-        sql`${alert} ON CONFLICT (kind, source, subject) DO UPDATE SET ${assign(values)}
-          WHERE oncehook_alerts.number = ${from}`,
-      );
-      if (changes === 0) return false;
+      if ((await run(query, changed)).changes === 0) return false;
       if (message !== undefined) {
         const { topic, payload } = message;
         const eventId = ["alert", kind, source, subject, number].join("/");

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey } from "../../domain/index.ts";
-import { Area, assign, equal, insert } from "../database.ts";
+import { Area, assign, equal, type IdRow, insert } from "../database.ts";
 import { type FailureFilter, matching, statesOf } from "./failures.ts";
 import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import { NEWEST, type Page } from "./paging.ts";
@@ -64,8 +64,7 @@ export class BulkReplays extends Area {
   }
 
   async get(id: number): Promise<StoredBulkReplay | undefined> {
-    const [row] = await this.read<BulkReplayRow>`SELECT ${COLUMNS} FROM oncehook_bulk_replays
-      WHERE id = ${id}`;
+    const [row] = await this.read<BulkReplayRow>`SELECT ${COLUMNS} FROM oncehook_bulk_replays WHERE id = ${id}`;
     return row && toBulkReplay(row);
   }
 
@@ -89,8 +88,7 @@ export class BulkReplays extends Area {
   /** Leases the oldest running bulk replay that no process holds. A round that finds none writes nothing. */
   async lease({ owner, now, until }: Lease): Promise<StoredBulkReplay | undefined> {
     const free = sql`${RUNNING} AND ${isUnleased(now)}`;
-    const [oldest] = await this.read<{ id: number }>`SELECT id FROM oncehook_bulk_replays
-      WHERE ${free} ORDER BY id LIMIT 1`;
+    const [oldest] = await this.read<IdRow>`SELECT id FROM oncehook_bulk_replays WHERE ${free} ORDER BY id LIMIT 1`;
     if (oldest === undefined) {
       const leaseMs = until.getTime() - now.getTime();
       await cutLeases(this.database, { table: "oncehook_bulk_replays", where: RUNNING }, leaseMs, now);
@@ -145,18 +143,14 @@ export class BulkReplays extends Area {
     await this.update(NO_LEASE, equal({ id, leaseOwner: owner }));
   }
 
-  private async update(
-    changes: RawBuilder<unknown>,
-    where: RawBuilder<unknown>,
-  ): Promise<StoredBulkReplay | undefined> {
+  private async update(changes: RawBuilder<unknown>, where: RawBuilder<unknown>) {
     const { rows } = await this.write<BulkReplayRow>`UPDATE oncehook_bulk_replays SET ${changes}
       WHERE ${where} RETURNING ${COLUMNS}`;
     return rows[0] && toBulkReplay(rows[0]);
   }
 
-  private async countFailures(filter: FailureFilter): Promise<{ upToId: number; total: number }> {
-    const [newest] = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
-      WHERE id > 0 ORDER BY id DESC LIMIT 1`;
+  private async countFailures(filter: FailureFilter) {
+    const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_failures WHERE id > 0 ORDER BY id DESC LIMIT 1`;
     const upToId = newest?.id ?? 0;
     const counts = await Promise.all(
       statesOf(filter).map(

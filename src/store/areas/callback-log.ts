@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { type CallbackFilter, type EventKey, indexedOutcomes, keyText } from "../../domain/index.ts";
 import { type CallbackRow, STORED_COLUMNS, type StoredCallback, toStoredCallback } from "../callback-columns.ts";
-import { Area, type Database, equal, idIn, idsOf, insert, rowList, select } from "../database.ts";
+import { Area, type Database, equal, type IdRow, idIn, idsOf, insert, rowList, select } from "../database.ts";
 import type { Dialect } from "../transaction.ts";
 import {
   boundedSearch,
@@ -16,7 +16,6 @@ import {
 } from "./paging.ts";
 import { longestRunMs } from "./settings.ts";
 
-/** The result of a search. */
 export interface CallbackSearchResult {
   /** Newest first. */
   readonly callbacks: readonly StoredCallback[];
@@ -52,15 +51,11 @@ export class Callbacks extends Area {
     const callbacks = rows.map(toStoredCallback);
     if (next === null) return { callbacks, next, searchedUntil: null };
     const last = callbacks.at(-1);
-    const searchedUntil = last?.id === next ? last.receivedAt : await this.timeOf(next);
-    return { callbacks, next, searchedUntil };
-  }
-
-  /** Null where the row has been deleted meanwhile. */
-  private async timeOf(id: number): Promise<string | null> {
-    const [row] = await this.read<Pick<StoredCallback, "receivedAt">>`SELECT received_at
-      FROM oncehook_callbacks WHERE id = ${id}`;
-    return row?.receivedAt ?? null;
+    if (last?.id === next) return { callbacks, next, searchedUntil: last.receivedAt };
+    const [row] = await this.read<Pick<CallbackRow, "receivedAt">>`
+      SELECT received_at FROM oncehook_callbacks WHERE id = ${next}`;
+    // The row may have been deleted meanwhile.
+    return { callbacks, next, searchedUntil: row?.receivedAt ?? null };
   }
 
   /** Before rows are stored that were received long ago: when the oldest of them was received, and now. */
@@ -87,9 +82,7 @@ export class Callbacks extends Area {
 
   /** The newest ids, newest first. */
   async newestIds(limit: number): Promise<number[]> {
-    const newest = await this.read<{ id: number }>`SELECT id FROM oncehook_callbacks
-      ORDER BY id DESC LIMIT ${limit}`;
-    return idsOf(newest);
+    return idsOf(await this.read<IdRow>`SELECT id FROM oncehook_callbacks ORDER BY id DESC LIMIT ${limit}`);
   }
 
   /** The rows of one event, oldest first: those in the index by event, and the one that the record names. */
@@ -210,39 +203,31 @@ function idsOfEvent(database: Database, eventId: string, from: number): IdsBelow
 
 /** Each outcome's part of the index in turn. The words of its condition are repeated, or it would not be used. */
 function idsOfOutcomes(database: Database, outcomes: readonly string[], from: number): IdsBelow {
-  const idsOf = (outcome: RawBuilder<unknown>, below: number, step: number) => sql`SELECT id
+  const ofOutcome = (outcome: RawBuilder<unknown>, below: number, step: number) => sql`SELECT id
       FROM oncehook_callbacks WHERE outcome = ${outcome} AND outcome <> 'success'
       AND outcome <> 'already_processed' AND id < ${below} AND id >= ${from} ORDER BY id DESC LIMIT ${step}`;
   return (below, step) => {
     const statements =
       database.dialect === "sqlite"
-        ? outcomes.map((outcome) => idsOf(sql`${outcome}`, below, step))
+        ? outcomes.map((outcome) => ofOutcome(sql`${outcome}`, below, step))
         : [
             sql`SELECT matched.id FROM unnest(CAST(${outcomes} AS text[])) AS wanted (outcome)
-              CROSS JOIN LATERAL (${idsOf(sql`wanted.outcome`, below, step)}) AS matched`,
+              CROSS JOIN LATERAL (${ofOutcome(sql`wanted.outcome`, below, step)}) AS matched`,
           ];
     return newestOf(database, statements, step);
   };
 }
 
-async function newestOf(
-  database: Database,
-  statements: readonly RawBuilder<unknown>[],
-  most: number,
-): Promise<readonly number[]> {
+async function newestOf(database: Database, statements: readonly RawBuilder<unknown>[], most: number) {
   const ids: number[] = [];
-  for (const statement of statements)
-    for (const { id } of await select<{ id: number }>(database, statement)) ids.push(id);
+  for (const statement of statements) ids.push(...idsOf(await select<IdRow>(database, statement)));
   return ids.sort((one, other) => other - one).slice(0, most);
 }
 
 const ALWAYS = { from: "0001-01-01T00:00:00.000Z", to: "9999-12-31T23:59:59.999Z" };
 const ANY_STATUS = [0, 999] as const;
 
-/**
- * A filter as a condition. Its text is the same for every filter: it is one statement, with NULL for an absent one. None of it
- * decides the plan; what does stands beside it.
- */
+/** A filter as a condition, whose text is the same for every filter. None of it decides the plan; what does stands beside it. */
 function conditionsOf(dialect: Dialect, filter: CallbackFilter): RawBuilder<unknown> {
   const { from = ALWAYS.from, to = ALWAYS.to, statuses = ANY_STATUS } = filter;
   // A condition that is dear, and lies behind long values in the row, comes last.

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { Area, insert, run } from "../database.ts";
 import { NEWEST } from "./paging.ts";
-import { readSetting, writeSetting } from "./settings.ts";
+import { readSetting, readSettings, writeSetting } from "./settings.ts";
 
 /** A request for `oncehook listen`. */
 export interface NewCapturedRequest {
@@ -63,14 +63,8 @@ export class Captures extends Area {
   }
 
   /** The next ones after an id: as many as fit into the bytes, and at least one. */
-  async after(
-    id: number,
-    most: { readonly rows: number; readonly bytes: number },
-  ): Promise<readonly CapturedRequest[]> {
-    const next = await this.read<{
-      id: number;
-      bytes: number;
-    }>`SELECT id, bytes FROM oncehook_captured_requests
+  async after(id: number, most: Omit<CaptureLimits, "since">): Promise<readonly CapturedRequest[]> {
+    const next = await this.read<Omit<Measured, "receivedAt">>`SELECT id, bytes FROM oncehook_captured_requests
       WHERE id > ${id} ORDER BY id LIMIT ${most.rows}`;
     let bytes = 0;
     const fitting = next.filter((row, index) => {
@@ -85,9 +79,7 @@ export class Captures extends Area {
 
   async extent(): Promise<CaptureExtent> {
     const newestId = await this.newest(() => true);
-    const rows = await this.read<{ name: string; value: string }>`
-      SELECT name, value FROM oncehook_settings WHERE name IN (${LOG}, ${DELETED_TO})`;
-    const settings = new Map(rows.map(({ name, value }) => [name, value]));
+    const settings = await readSettings(this.database.read);
     const log = settings.get(LOG);
     if (log !== undefined) return { log, newestId, deletedTo: Number(settings.get(DELETED_TO) ?? 0) };
     const named = { name: LOG, value: randomBytes(8).toString("hex") };

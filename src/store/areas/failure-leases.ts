@@ -7,7 +7,19 @@ import {
   type FaultCode,
   type RetryPolicy,
 } from "../../domain/index.ts";
-import { Area, assign, equal, idIn, idsOf, type Query, run, select, storableText, type Values } from "../database.ts";
+import {
+  Area,
+  assign,
+  equal,
+  type IdRow,
+  idIn,
+  idsOf,
+  type Query,
+  run,
+  select,
+  storableText,
+  type Values,
+} from "../database.ts";
 import { type AttemptTrigger, insertAttempt } from "./attempts.ts";
 import { type DueRows, type DueState, dueSources, firstOfKeys, suspectDue } from "./due-failures.ts";
 import { byDueTime, FAILURE_COLUMNS, removeIfRecorded, type StoredFailure } from "./failures.ts";
@@ -69,10 +81,7 @@ const NO_FAILURE_LEASE = sql`lease_owner = NULL, leased_until = NULL, leased_at 
 const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('accepted', 'retry', 'replay', 'bulk') THEN 1 ELSE 0 END,
   retries_done = retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`;
 
-/**
- * The attempts of failures beside their callbacks, each under a lease: retries, replays and removals. Also their recovery after
- * a process has ended, or a clock was set back.
- */
+/** The leases of failures for retries, replays and removals, and their recovery after a process has ended. */
 export class FailureLeases extends Area {
   /** The sources, with their tenants, that have due rows: `limit` of them, in their order after `after`. */
   async dueSources(state: DueState, after: string, now: Date, limit: number): Promise<readonly string[]> {
@@ -100,18 +109,12 @@ export class FailureLeases extends Area {
     return (await this.read`SELECT id FROM oncehook_failures WHERE ${suspectDue(now)} LIMIT 1`).length > 0;
   }
 
-  private leaseNext(
-    lease: FailureLease,
-    kind: "accepted" | "retry",
-    due: RawBuilder<unknown>,
-  ): Promise<StoredFailure[]> {
+  private leaseNext(lease: FailureLease, kind: "accepted" | "retry", due: RawBuilder<unknown>) {
     const counted = sql`attempts = attempts + 1, retries_done = retries_done + ${sql.lit(kind === "retry" ? 1 : 0)}`;
-    return this.lease(
-      lease,
-      sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
+    const take = sql`WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
       UPDATE oncehook_failures SET ${leaseOf(lease, kind)}, ${counted}
-      WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`,
-    );
+      WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`;
+    return this.lease(lease, take);
   }
 
   private async lease({ owner }: FailureLease, statement: RawBuilder<unknown>): Promise<StoredFailure[]> {
@@ -238,7 +241,7 @@ export class FailureLeases extends Area {
   }
 
   private async bringForward(state: FailureState, due: number): Promise<void> {
-    const far = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
+    const far = await this.read<IdRow>`SELECT id FROM oncehook_failures
       WHERE state = ${state} AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
       ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
     if (far.length === 0) return;
@@ -247,15 +250,11 @@ export class FailureLeases extends Area {
   }
 }
 
-/** In the transaction that settles the failure. */
 async function countFailedReplay(query: Query, bulkReplayId: number): Promise<void> {
   await run(query, sql`UPDATE oncehook_bulk_replays SET failed = failed + 1 WHERE id = ${bulkReplayId}`);
 }
 
-function leaseOf(
-  { owner, now, until, isAlone = false, bulkReplayId }: FailureLease,
-  leaseKind: string,
-): RawBuilder<unknown> {
+function leaseOf({ owner, now, until, isAlone = false, bulkReplayId }: FailureLease, leaseKind: string) {
   return sql`lease_owner = ${owner}, leased_until = ${until}, leased_at = ${now}, lease_kind = ${leaseKind},
     lease_alone = ${isAlone ? 1 : 0}, lease_bulk_id = ${bulkReplayId}`;
 }

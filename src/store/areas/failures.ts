@@ -57,13 +57,6 @@ export interface FailureFilter {
   readonly code?: string | undefined;
 }
 
-export interface WaitingType {
-  readonly source: string;
-  readonly eventType: string;
-  readonly version: string;
-  readonly count: number;
-}
-
 export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
   encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, leased_until, crashes`;
 
@@ -144,22 +137,16 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
     page: SearchPage,
   ): Promise<SearchResult<StoredFailure>> {
     const { dialect } = this.database;
-    if (eventId !== undefined) return this.ofEvent(eventId, filter, page);
+    if (eventId !== undefined) {
+      // One for each source at most, by the index of the key.
+      const rows = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
+        WHERE ${equal({ eventId, ...filter })} AND id < ${page.before ?? NEWEST} ORDER BY id DESC LIMIT ${page.limit}`;
+      return { rows, next: rows.length < page.limit ? null : (rows.at(-1)?.id ?? null) };
+    }
     const { rows, next } = await boundedSearch(dialect, page, this.stepThrough(filter));
     const failures = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
       WHERE ${idIn(dialect, idsOf(rows))} ORDER BY id DESC`;
     return { rows: failures, next };
-  }
-
-  /** One for each source at most, by the index of the key. */
-  private async ofEvent(
-    eventId: string,
-    { state, source, eventType, code }: FailureFilter,
-    { before = NEWEST, limit }: SearchPage,
-  ): Promise<SearchResult<StoredFailure>> {
-    const rows = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
-      WHERE ${equal({ eventId, state, source, eventType, code })} AND id < ${before} ORDER BY id DESC LIMIT ${limit}`;
-    return { rows, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
   }
 
   async counts(): Promise<Record<FailureState, number>> {
@@ -183,8 +170,10 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
     return oldest?.since ?? null;
   }
 
-  waitingTypes(): Promise<readonly WaitingType[]> {
-    return this.read`SELECT source, event_type, version, count(*) AS count FROM oncehook_failures
+  waitingTypes() {
+    return this.read<
+      Pick<StoredFailure, "source" | "eventType" | "version"> & { readonly count: number }
+    >`SELECT source, event_type, version, count(*) AS count FROM oncehook_failures
       WHERE state IN ('accepted', 'waiting') GROUP BY source, event_type, version ORDER BY source, event_type, version`;
   }
 
@@ -209,26 +198,17 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
   }
 }
 
-/**
- * Another delivery may have succeeded after this attempt rolled back. It deleted the failures that it saw, and no later callback
- * would delete this one.
- */
+/** Another delivery may have succeeded after this attempt rolled back, and no later callback would delete its failure. */
 export async function removeIfRecorded({ write }: Database, { source, eventId }: EventKey): Promise<void> {
   const ofEvent = equal({ eventId, source });
-  await run(
-    write,
-    sql`DELETE FROM oncehook_failures WHERE ${ofEvent}
-      AND EXISTS (SELECT 1 FROM oncehook_records WHERE ${ofEvent} AND status = 'completed')`,
-  );
+  const isRecorded = sql`EXISTS (SELECT 1 FROM oncehook_records WHERE ${ofEvent} AND status = 'completed')`;
+  await run(write, sql`DELETE FROM oncehook_failures WHERE ${ofEvent} AND ${isRecorded}`);
 }
 
 /** Those beyond are younger, but for events whose exhausted retries began again: these keep their ids. */
 const ACCEPTED_READ = 1_000;
 
-/**
- * Accepted events in the order in which they arrived. Not by `next_attempt_at`: an attempt that is put off moves that, and
- * the event waits on.
- */
+/** In the order of arrival. Not by `next_attempt_at`: an attempt that is put off moves that, and the event waits on. */
 export function firstAccepted(limit: number): RawBuilder<unknown> {
   return sql`SELECT source, last_failed_at FROM oncehook_failures WHERE state = 'accepted' ORDER BY id LIMIT ${limit}`;
 }

@@ -45,18 +45,14 @@ export function isUnleased(now: Date): RawBuilder<unknown> {
   return sql`(leased_until IS NULL OR leased_until <= ${now})`;
 }
 
-/**
- * The latest end of a lease that the present clock can have given. Clocks may differ by a lease; a lease that ends later was
- * given before the clock was set back.
- */
+/** Clocks may differ by a lease. One that ends later than this was given before the clock was set back. */
 export function latestPlausibleLeaseEnd(now: Date, leaseMs: number): Date {
   return new Date(now.getTime() + 2 * leaseMs);
 }
 
-/** Rows of a table that may carry times of a clock that was set back since. */
+/** Rows that may carry times of a clock that was set back since; `where` is in the words of an index. */
 interface LeasedRows {
   readonly table: TableName;
-  /** In the words of an index. */
   readonly where: RawBuilder<unknown>;
 }
 
@@ -93,11 +89,9 @@ export async function bringForward(
 ): Promise<void> {
   const latest = new Date(now.getTime() + CLOCK_TOLERANCE_MS);
   const [name, since] = [sql.table(table), sql.ref(columnName(setAt))];
-  const rows = await select<Record<string, string | null>>(
-    database,
-    sql`SELECT * FROM ${name} WHERE ${where} AND ${since} > ${latest}
-      ORDER BY ${since} LIMIT ${sql.lit(ROWS_PER_ROUND)}`,
-  );
+  const late = sql`SELECT * FROM ${name} WHERE ${where} AND ${since} > ${latest}
+    ORDER BY ${since} LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
+  const rows = await select<Record<string, string | null>>(database, late);
   if (rows.length === 0) return;
   await database.transact(async (query) => {
     for (const row of rows) {

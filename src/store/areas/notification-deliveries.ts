@@ -43,12 +43,9 @@ export class NotificationDeliveries extends Area {
       names.map((name) => sql`SELECT id, next_attempt_at FROM ${name}`),
       sql` UNION ALL `,
     );
-    return this.lease(
-      lease,
-      sql`WITH ${sql.join(due)}
-      UPDATE oncehook_deliveries SET ${leaseOf(lease)}, attempts = attempts + 1
-      WHERE id IN (SELECT id FROM (${all}) AS due ORDER BY next_attempt_at LIMIT ${limit}) RETURNING ${DELIVERY_COLUMNS}`,
-    );
+    const take = sql`WITH ${sql.join(due)} UPDATE oncehook_deliveries SET ${leaseOf(lease)}, attempts = attempts + 1
+      WHERE id IN (SELECT id FROM (${all}) AS due ORDER BY next_attempt_at LIMIT ${limit}) RETURNING ${DELIVERY_COLUMNS}`;
+    return this.lease(lease, take);
   }
 
   /**
@@ -63,13 +60,10 @@ export class NotificationDeliveries extends Area {
       WHERE lease_owner IS NOT NULL AND leased_until <= ${now} AND next_attempt_at <= ${now}
         AND channel IN (${sql.join([...channels])}) ORDER BY attempts, id LIMIT 1`;
     if (left === undefined) return undefined;
-    const [leased] = await this.lease(
-      lease,
-      sql`UPDATE oncehook_deliveries
+    const take = sql`UPDATE oncehook_deliveries
       SET ${leaseOf(lease)}, attempts = attempts + lease_alone, lease_alone = 1
-      WHERE ${equal({ ...left })} AND leased_until <= ${now} RETURNING ${DELIVERY_COLUMNS}`,
-    );
-    return leased;
+      WHERE ${equal(left)} AND leased_until <= ${now} RETURNING ${DELIVERY_COLUMNS}`;
+    return (await this.lease(lease, take))[0];
   }
 
   /** In one transaction: without its notification a delivery would be leased for nothing. */
@@ -100,10 +94,10 @@ export class NotificationDeliveries extends Area {
 
   /** Settles deliveries that succeeded; returns how many, without those whose lease another process took over. */
   async markDelivered(ids: readonly number[], owner: string, now: Date): Promise<number> {
-    const { changes } = await this.write`UPDATE oncehook_deliveries
+    const settled = await this.write`UPDATE oncehook_deliveries
       SET state = 'delivered', delivered_at = ${now}, next_attempt_at = NULL, error = NULL, ${NOT_LEASED}
       WHERE id IN ${idList(this.database.dialect, ids)} AND lease_owner = ${owner}`;
-    return changes;
+    return settled.changes;
   }
 
   /** `nextAttemptAt` null: no further attempt, the delivery is dead. `now` shows later whether the clock was set back. */
@@ -131,11 +125,9 @@ export class NotificationDeliveries extends Area {
 
   private async withNotifications(query: Query, leased: readonly DeliveryRow[]): Promise<DueNotification[]> {
     if (leased.length === 0) return [];
-    const ids = idList(
-      this.database.dialect,
-      leased.map(({ notificationId }) => notificationId),
-    );
-    const ofThese = sql`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications WHERE id IN ${ids}`;
+    const ids = leased.map(({ notificationId }) => notificationId);
+    const ofThese = sql`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications
+      WHERE id IN ${idList(this.database.dialect, ids)}`;
     const { rows } = await run<NotificationRow>(query, ofThese);
     const byId = new Map(rows.map((row) => [row.id, toNotification(row)]));
     return leased.flatMap(({ notificationId, ...delivery }) => {

@@ -5,6 +5,7 @@ import {
   boundedSearch,
   idsByTime,
   NEWEST,
+  pageOf,
   SearchedArea,
   type SearchPage,
   type SearchResult,
@@ -74,10 +75,7 @@ export class Notifications extends SearchedArea<NotificationFilter, ListedNotifi
   /** Newest first, within a time budget: `next` continues a search that has used it up. */
   async search({ state }: NotificationFilter, request: SearchPage): Promise<SearchResult<ListedNotification>> {
     const { rows, next } = await this.idsOf(state, request);
-    return {
-      rows: await this.select(sql`id IN ${idList(this.database.dialect, rows)} ORDER BY id DESC`),
-      next,
-    };
+    return { rows: await this.select(sql`id IN ${idList(this.database.dialect, idsOf(rows))} ORDER BY id DESC`), next };
   }
 
   /**
@@ -100,19 +98,11 @@ export class Notifications extends SearchedArea<NotificationFilter, ListedNotifi
       AND ${equal({ eventId, source })} ORDER BY id LIMIT ${limit}`);
   }
 
-  private async idsOf(state: NotificationFilter["state"], request: SearchPage): Promise<SearchResult<number>> {
-    if (state === "delivered") {
-      const { dialect } = this.database;
-      const { rows, next } = await boundedSearch(dialect, request, this.deliveredStep());
-      return { rows: idsOf(rows), next };
-    }
+  private async idsOf(state: NotificationFilter["state"], request: SearchPage): Promise<SearchResult<IdRow>> {
+    if (state === "delivered") return boundedSearch(this.database.dialect, request, this.deliveredStep());
     const { limit, before = NEWEST } = request;
-    // One more than asked for tells whether there is another page.
-    const found = await (state === undefined
-      ? this.newestIds(sql`id < ${before}`, limit + 1)
-      : this.idsWith(state, before, limit + 1));
-    const rows = found.slice(0, limit);
-    return { rows, next: found.length > limit ? (rows.at(-1) ?? null) : null };
+    if (state === undefined) return pageOf(await this.newestIds(sql`id < ${before}`, limit + 1), limit);
+    return pageOf(await this.idsWith(state, before, limit + 1), limit);
   }
 
   /** Nearly all are delivered: a walk from the newest one finds a page soon, without an index of them all. */
@@ -122,25 +112,24 @@ export class Notifications extends SearchedArea<NotificationFilter, ListedNotifi
     return stepThrough(this.database, { table: "oncehook_notifications", columns: sql`id`, where });
   }
 
-  private async newestIds(where: RawBuilder<unknown>, limit: number): Promise<number[]> {
-    const rows = await this.read<IdRow>`SELECT id FROM oncehook_notifications
-      WHERE ${where} ORDER BY id DESC LIMIT ${limit}`;
-    return idsOf(rows);
+  private newestIds(where: RawBuilder<unknown>, limit: number): Promise<readonly IdRow[]> {
+    return this.read`SELECT id FROM oncehook_notifications WHERE ${where} ORDER BY id DESC LIMIT ${limit}`;
   }
 
-  private async idsWith(state: "waiting" | "dead", before: number, limit: number): Promise<number[]> {
+  private async idsWith(state: "waiting" | "dead", before: number, limit: number): Promise<readonly IdRow[]> {
     const rows = await this.read<IdRow>`SELECT DISTINCT notification_id AS id FROM oncehook_deliveries
       WHERE ${UNDELIVERED} AND state = ${sql.lit(state)} AND notification_id < ${before}
       ORDER BY notification_id DESC LIMIT ${limit}`;
-    const ids = idsOf(rows);
-    if (state === "dead") return ids;
+    if (state === "dead") return rows;
     const fresh = await this.newestIds(sql`fanned_out_at IS NULL AND id < ${before}`, limit);
-    return [...new Set([...ids, ...fresh])].sort((one, other) => other - one).slice(0, limit);
+    // A delivery may be of one that had none yet: between the two statements it was fanned out.
+    const ids = new Map([...rows, ...fresh].map((row) => [row.id, row]));
+    return [...ids.values()].sort((one, other) => other.id - one.id).slice(0, limit);
   }
 
   private async select(rest: RawBuilder<unknown>): Promise<ListedNotification[]> {
-    const found = await this.read<NotificationRow>`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications
-      WHERE ${rest}`;
+    const found = await this
+      .read<NotificationRow>`SELECT ${NOTIFICATION_COLUMNS} FROM oncehook_notifications WHERE ${rest}`;
     if (found.length === 0) return [];
     const ids = idList(this.database.dialect, idsOf(found));
     // One that was delivered at once has no row of its own.

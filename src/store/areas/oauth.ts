@@ -21,10 +21,7 @@ export class RedirectStates extends Area {
       ON CONFLICT (state_sha256) DO UPDATE SET expires_at = excluded.expires_at, created_at = excluded.created_at`;
   }
 
-  /**
-   * Returns false if it was not registered, has expired or was consumed.
-   * @throws StoreError at the deadline, as `find` does
-   */
+  /** False if it was not registered, has expired or was consumed. @throws StoreError at the deadline, as `find` does */
   isRegistered(stateSha256: string, now: Date, deadline: Deadline): Promise<boolean> {
     return this.exists(
       sql`SELECT 1 FROM oncehook_redirect_states WHERE state_sha256 = ${stateSha256} AND expires_at > ${now}`,
@@ -37,10 +34,7 @@ export class RedirectStates extends Area {
     await this.write`DELETE FROM oncehook_redirect_states WHERE state_sha256 = ${stateSha256}`;
   }
 
-  /**
-   * Ends a flow that was started here. Deletes some expired rows; past ten thousand in ten minutes each new row replaces the one
-   * that expires first.
-   */
+  /** Ends a flow that was started here, and deletes some expired rows. */
   async spend(stateSha256: string, expiresAt: Date, now: Date): Promise<void> {
     await this.write`${insert("oncehook_spent_states", { stateSha256, expiresAt })}
       ON CONFLICT (state_sha256) DO NOTHING`;
@@ -72,17 +66,10 @@ export interface StoredUserTokens {
   readonly error: string | null;
 }
 
-export interface RefreshedTokens {
-  readonly encrypted: Uint8Array;
+export interface RefreshedTokens extends Pick<StoredUserTokens, "encrypted"> {
   readonly expiresAt: Date | null;
-  readonly refreshAt: Date | null;
-}
-
-export interface FailedRefresh {
   /** Null: no further attempt. */
   readonly refreshAt: Date | null;
-  /** Why they can no longer be refreshed; null where they may be later. */
-  readonly error: string | null;
 }
 
 const TOKENS = "oncehook_user_tokens";
@@ -140,7 +127,11 @@ export class UserTokens extends Area {
   }
 
   /** Releases the lease; with `failed` after a refresh that did not succeed. */
-  async release(userId: string, owner: string, failed?: FailedRefresh): Promise<void> {
+  async release(
+    userId: string,
+    owner: string,
+    failed?: Pick<RefreshedTokens, "refreshAt"> & Pick<StoredUserTokens, "error">,
+  ): Promise<void> {
     const changes = failed && { refreshAt: failed.refreshAt, error: storableText(failed.error) };
     await this.write`UPDATE oncehook_user_tokens SET ${changes ? sql`${assign(changes)}, ${NO_LEASE}` : NO_LEASE}
       WHERE user_id = ${userId} AND lease_owner = ${owner}`;

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { Area, equal, idList, idsOf, run } from "../database.ts";
+import { Area, equal, type IdRow, idList, idsOf, run } from "../database.ts";
 import { isUnleased } from "./lease.ts";
 import {
   NOTIFICATION_COLUMNS,
@@ -9,13 +9,6 @@ import {
   UNDELIVERED,
 } from "./notifications.ts";
 
-/** The result for a notification's dead deliveries. */
-export interface RedeliveryResult {
-  readonly deliveries: number;
-  /** Channels with dead deliveries that are not configured: their deliveries stay dead. */
-  readonly notConfigured: readonly string[];
-}
-
 /** The outbox: makes the deliveries of notifications, one a channel, which `NotificationDeliveries` leases and settles. */
 export class Outbox extends Area {
   /**
@@ -24,7 +17,7 @@ export class Outbox extends Area {
    */
   async fanOut(channels: readonly string[], now: Date, limit: number): Promise<number> {
     const { dialect } = this.database;
-    const fresh = await this.read<{ id: number }>`SELECT id FROM oncehook_notifications
+    const fresh = await this.read<IdRow>`SELECT id FROM oncehook_notifications
       WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)}`;
     if (fresh.length === 0) return 0;
     const ids = idList(dialect, idsOf(fresh));
@@ -75,10 +68,10 @@ export class Outbox extends Area {
   }
 
   /**
-   * Makes the dead deliveries of a notification to these channels due again, from their first attempt. Those of other channels
-   * stay dead: they would wait forever.
+   * Makes the dead deliveries of a notification to these channels due again, from their first attempt. @returns how many, and
+   * the channels that are not configured: their deliveries stay dead, since they would wait forever
    */
-  async redeliverDead(notificationId: number, channels: readonly string[], now: Date): Promise<RedeliveryResult> {
+  async redeliverDead(notificationId: number, channels: readonly string[], now: Date) {
     const dead = equal({ notificationId, state: "dead" });
     const configured = sql.join([...channels]);
     const { changes } = await this.write`UPDATE oncehook_deliveries

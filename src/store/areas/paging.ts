@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
-import { Area, type Database, idList, select, type TableName } from "../database.ts";
+import { Area, type Database, type IdRow, idList, select, type TableName } from "../database.ts";
 import type { Dialect } from "../transaction.ts";
 
 /** Newest first: rows with an id below `before`. */
@@ -65,7 +65,7 @@ export type SearchStep<Row> = (
  * Reads rows from the newest on, in steps with a turn of the event loop between. It ends with enough rows found, at the oldest row,
  * or when its time is over.
  */
-export async function boundedSearch<Row extends { readonly id: number }>(
+export async function boundedSearch<Row extends IdRow>(
   dialect: Dialect,
   { limit, before = NEWEST, budgetMs }: SearchPage,
   searchStep: SearchStep<Row>,
@@ -88,7 +88,7 @@ export async function boundedSearch<Row extends { readonly id: number }>(
 }
 
 /** A page of rows that were read with one more than the limit. That one shows whether there is another page. */
-export function pageOf<Row extends { readonly id: number }>(rows: readonly Row[], limit: number): SearchResult<Row> {
+export function pageOf<Row extends IdRow>(rows: readonly Row[], limit: number): SearchResult<Row> {
   const page = rows.slice(0, limit);
   return { rows: page, next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
@@ -112,7 +112,7 @@ export function stepThrough<Row>(database: Database, { table, columns, where, fr
   return async (below, step, limit) => {
     const last = sql`SELECT id FROM ${name} WHERE id < ${below} AND id >= ${from}
       ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`;
-    const reached = (await select<{ id: number }>(database, last))[0]?.id;
+    const reached = (await select<IdRow>(database, last))[0]?.id;
     const matching = sql`SELECT ${columns} FROM ${name}
       WHERE id < ${below} AND id >= ${reached ?? from} AND ${where} ORDER BY id DESC LIMIT ${limit}`;
     return { rows: await select<Row>(database, matching), reached };
@@ -125,18 +125,11 @@ export interface IdRange {
   readonly below: number;
 }
 
-interface TimedIds extends IdRange {
-  /** The first id whose row has this time or a later one, in ISO 8601. */
-  readonly firstSince: (time: string) => Promise<number>;
-}
-
-/** The ids of a table that follow the time in a column, below the one given. */
-export async function idsByTime(
-  database: Database,
-  table: TableName,
-  column: string,
-  before = NEWEST,
-): Promise<TimedIds> {
+/**
+ * The ids of a table that follow the time in a column, below the one given.
+ * @returns `firstSince`: finds the first id whose row has this time or a later one, in ISO 8601
+ */
+export async function idsByTime(database: Database, table: TableName, column: string, before = NEWEST) {
   const [name, at] = [sql.table(table), sql.ref(`c.${column}`)];
   const ends = sql`SELECT
     (SELECT id FROM ${name} WHERE id > 0 ORDER BY id LIMIT 1) AS low,
@@ -144,15 +137,14 @@ export async function idsByTime(
   const [range] = await select<{ low: number | null; high: number | null }>(database, ends);
   const from = range?.low ?? 0;
   const below = Math.min(before, (range?.high ?? 0) + 1);
-  const probe = (points: readonly number[]) =>
-    select<Probe>(
-      database,
-      sql`SELECT point.id AS point,
-        (SELECT c.id FROM ${name} AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS id,
-        (SELECT ${at} FROM ${name} AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS time
-        FROM ${idList(database.dialect, points)} AS point`,
-    );
-  return { from, below, firstSince: (time) => bisect({ from, below }, time, probe) };
+  const probe = (points: readonly number[]) => {
+    const first = (column: RawBuilder<unknown>) =>
+      sql`(SELECT ${column} FROM ${name} AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1)`;
+    const found = sql`SELECT point.id AS point, ${first(sql`c.id`)} AS id, ${first(at)} AS time
+      FROM ${idList(database.dialect, points)} AS point`;
+    return select<Probe>(database, found);
+  };
+  return { from, below, firstSince: (time: string) => bisect({ from, below }, time, probe) };
 }
 
 /** The first row at or above a point. */
@@ -165,9 +157,7 @@ interface Probe {
 /** How many points one statement of a bisection reads. */
 const POINTS = 32;
 
-/**
- * A bisection, five halvings a statement. There is no index by time, which every callback would have to write (decision 0017).
- */
+/** Five halvings a statement. There is no index by time, which every callback would have to write (decision 0017). */
 async function bisect(
   range: IdRange,
   time: string,

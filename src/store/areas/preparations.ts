@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { compareKeys, type EventKey, keyText } from "../../domain/index.ts";
 import { BATCH_TIMEOUT_MS, type BatchedRequest, Batches, WRITING_BATCHES } from "../batches.ts";
-import { Area, type Database, rowList, run } from "../database.ts";
+import { Area, type Database, equal, rowList, run } from "../database.ts";
 import { cutLeases, type Lease, latestPlausibleLeaseEnd, NO_LEASE } from "./lease.ts";
 
 export type PreparationClaim =
@@ -76,13 +76,9 @@ export class Preparations extends Area {
    * statement sees the rows that were committed while the INSERT waited for such a lock.
    */
   private claimAll(claims: readonly PendingClaim[]): Promise<PreparationStatus[]> {
-    const rows = inOrder(claims).map(({ key, lease: { owner, now, until } }) => ({
-      event_id: key.eventId,
-      source: key.source,
-      owner,
-      at: now.toISOString(),
-      until: until.toISOString(),
-    }));
+    const rows = inOrder(claims).map(({ key: { eventId, source }, lease: { owner, now, until } }) => {
+      return { event_id: eventId, source, owner, at: now.toISOString(), until: until.toISOString() };
+    });
     const columns = {
       event_id: "text",
       source: "text",
@@ -131,19 +127,15 @@ export class Preparations extends Area {
   }
 
   /** Of a clock that was set back since. */
-  private async cutLease(
-    { eventId, source }: EventKey,
-    { now, until }: Lease,
-    leasedUntil: string | null,
-  ): Promise<void> {
+  private async cutLease({ eventId, source }: EventKey, { now, until }: Lease, leasedUntil: string | null) {
     const leaseMs = until.getTime() - now.getTime();
     if (Number(new Date(leasedUntil ?? 0)) <= Number(latestPlausibleLeaseEnd(now, leaseMs))) return;
-    const where = sql`event_id = ${eventId} AND source = ${source}`;
+    const where = equal({ eventId, source });
     await cutLeases(this.database, { table: "oncehook_preparations", where }, leaseMs, now);
   }
 }
 
 /** Two batches with the same events, of two processes, would deadlock in another order. */
-function inOrder<Request extends BatchedRequest<never>>(requests: readonly Request[]): Request[] {
+function inOrder<Request extends BatchedRequest<never>>(requests: readonly Request[]) {
   return requests.toSorted((one, other) => compareKeys(one.key, other.key));
 }

@@ -4,7 +4,6 @@ import { columnName, equal } from "../database.ts";
 import {
   boundedSearch,
   NEWEST,
-  type Page,
   pageOf,
   SearchedArea,
   type SearchPage,
@@ -30,7 +29,6 @@ export interface StoredRecord extends NewRecord {
   readonly processedAt: string | null;
 }
 
-/** Which records are meant: those that have all of it. */
 export interface RecordFilter {
   readonly source?: string | undefined;
   readonly eventId?: string | undefined;
@@ -63,21 +61,16 @@ export class Records extends SearchedArea<RecordFilter, StoredRecord> {
    * would have to write (decision 0017). The records of an event's id are found at once.
    */
   async search({ eventId, source }: RecordFilter, page: SearchPage): Promise<SearchResult<StoredRecord>> {
-    if (eventId !== undefined) return this.ofEvent({ eventId, source }, page);
+    if (eventId !== undefined) {
+      // One for each source at most, by the index of the key.
+      const found = await this.read<RecordRow>`SELECT ${COLUMNS} FROM oncehook_records
+        WHERE ${equal({ eventId, source })} AND id < ${page.before ?? NEWEST} ORDER BY id DESC LIMIT ${page.limit + 1}`;
+      return pageOf(found.map(toRecord), page.limit);
+    }
     const walked = { table: "oncehook_records", columns: COLUMNS, where: equal({ source }) } as const;
     const step = stepThrough<RecordRow>(this.database, walked);
     const { rows, next } = await boundedSearch(this.database.dialect, page, step);
     return { rows: rows.map(toRecord), next };
-  }
-
-  /** One for each source at most, by the index of the key. */
-  private async ofEvent(
-    key: { readonly eventId: string; readonly source: string | undefined },
-    { limit, before = NEWEST }: Page,
-  ): Promise<SearchResult<StoredRecord>> {
-    const found = await this.read<RecordRow>`SELECT ${COLUMNS} FROM oncehook_records
-      WHERE ${equal({ ...key })} AND id < ${before} ORDER BY id DESC LIMIT ${limit + 1}`;
-    return pageOf(found.map(toRecord), limit);
   }
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, OAUTH, OVERVIEW_RANGES } from "../../domain/index.ts";
-import { Area, ROWS_PER_STEP, type TableName } from "../database.ts";
+import { Area, type IdRow, ROWS_PER_STEP, type TableName } from "../database.ts";
 
 export interface RetentionLimits {
   /** Older rows of the callback log go. */
@@ -43,10 +43,7 @@ const notOf = (sources: readonly string[]) =>
     sql` `,
   );
 
-/**
- * Notifications with a delivery that waits or has failed stay. The count keeps PostgreSQL from joining the two whole tables; it
- * looks up the deliveries of each old row.
- */
+/** Those with a delivery that waits or has failed stay. The count keeps PostgreSQL from joining the two whole tables. */
 const DELIVERED = sql`AND fanned_out_at IS NOT NULL AND 0 = (SELECT count(*) FROM oncehook_deliveries AS d
   WHERE d.notification_id = oncehook_notifications.id AND d.state <> 'delivered')`;
 
@@ -73,19 +70,16 @@ export class Retention extends Area {
 
   /** @param isStopping asked before each step: the next sweep continues */
   async sweep(limits: RetentionLimits, isStopping = () => false): Promise<DeletedRows> {
-    const { callbacks, now } = limits;
+    const { callbacks, records: recordsBefore, now } = limits;
     const kept = { isStopping, keepsNewest: true };
     const old = await this.alongIds("oncehook_callbacks", "received_at", callbacks, kept);
     const timed = notOf(limits.untimedSources ?? [OAUTH]);
     const ofRecords = { ...kept, and: timed, first: indexCallbacks, passed: this.passedRecords };
-    const records =
-      limits.records === undefined
-        ? 0
-        : await this.alongIds("oncehook_records", "created_at", limits.records, ofRecords);
+    const records = recordsBefore ? await this.alongIds("oncehook_records", "created_at", recordsBefore, ofRecords) : 0;
     const audit = new Date(Math.min(callbacks.getTime(), now.getTime() - AUDIT_MS));
     let stale = await this.sweepPreparations(new Date(now.getTime() - PREPARATION_MS), isStopping);
     // An event may come late for as long as its duplicates are known, or its callback is.
-    const untouched = new Date(Math.min(callbacks.getTime(), (limits.records ?? callbacks).getTime()));
+    const untouched = new Date(Math.min(callbacks.getTime(), (recordsBefore ?? callbacks).getTime()));
     for (const [table, column, before] of [
       ["oncehook_order_keys", "touched_at", untouched],
       ["oncehook_late_callbacks", "stored_at", callbacks],
@@ -105,17 +99,12 @@ export class Retention extends Area {
     ] as const)
       stale += await this.alongIds(table, column, before, { isStopping, ...walk });
     stale += await this.sweepRollups(now, isStopping);
-    const refused =
-      (await this.sweepRefused(limits.refusedRowsKept, isStopping)) +
-      (limits.refusedBytes === undefined ? 0 : await this.trimRefused(limits.refusedBytes, isStopping));
-    return { callbacks: old + refused, records, stale };
+    const refused = await this.sweepRefused(limits.refusedRowsKept, isStopping);
+    const trimmed = limits.refusedBytes === undefined ? 0 : await this.trimRefused(limits.refusedBytes, isStopping);
+    return { callbacks: old + refused + trimmed, records, stale };
   }
 
-  /**
-   * Deletes the oldest log entries of refused callbacks until all of them take at most so many bytes. Both walks read only
-   * their index.
-   * @returns how many rows it deleted
-   */
+  /** Deletes the oldest log entries of refused callbacks until all take at most so many bytes. @returns how many */
   async trimRefused(maxBytes: number, isStopping = () => false): Promise<number> {
     const newest = await this.firstBeyond(maxBytes, isStopping);
     if (newest === undefined) return 0;
@@ -133,7 +122,9 @@ export class Retention extends Area {
     let deleted = 0;
     for (let last = passed?.id ?? 0; !isStopping(); ) {
       const isFormer = walk.keepsNewest ? sql`AND id < (SELECT max(id) FROM ${table} WHERE id > ${last})` : sql``;
-      const rows = await this.read<Aged>`SELECT id, ${time} < ${before} AS is_old FROM ${table}
+      const rows = await this.read<
+        IdRow & { isOld: number | boolean }
+      >`SELECT id, ${time} < ${before} AS is_old FROM ${table}
         WHERE id > ${last} ${isFormer} ORDER BY id LIMIT ${sql.lit(ROWS_PER_STEP)}`;
       const newest = rows.at(-1);
       if (newest === undefined || !rows.some(({ isOld }) => isOld)) break;
@@ -149,7 +140,7 @@ export class Retention extends Area {
 
   /** Log entries without an event are bounded in number: any client can cause them. */
   private async sweepRefused(kept: number, isStopping: () => boolean): Promise<number> {
-    const [newest] = await this.read<{ id: number }>`SELECT id FROM oncehook_callbacks
+    const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_callbacks
       WHERE event_id IS NULL AND with_record = 0 ORDER BY id DESC LIMIT 1 OFFSET ${kept}`;
     if (newest === undefined) return 0;
     const where = sql`event_id IS NULL AND with_record = 0 AND id <= ${newest.id}`;
@@ -207,9 +198,4 @@ export class Retention extends Area {
     }
     return undefined;
   }
-}
-
-interface Aged {
-  readonly id: number;
-  readonly isOld: number | boolean;
 }

@@ -6,14 +6,8 @@ export interface RollupSlot extends RollupCount {
   readonly slot: number;
 }
 
-const COLUMNS = {
-  step_seconds: "bigint",
-  slot: "bigint",
-  source: "text",
-  outcome: "text",
-  bucket: "bigint",
-  count: "bigint",
-} as const;
+const KEY = { step_seconds: "bigint", slot: "bigint", source: "text", outcome: "text", bucket: "bigint" } as const;
+const COLUMNS = { ...KEY, count: "bigint" } as const;
 
 /** The outcomes of callbacks, counted by time; see `OVERVIEW_RANGES`. */
 export class Rollups extends Area {

@@ -53,25 +53,18 @@ export class TenantSecretUses extends Area {
   /** All of them in one statement. */
   async note(uses: readonly TenantSecretUse[], now: Date): Promise<void> {
     if (uses.length === 0) return;
-    const columns = {
-      source: "text",
-      tenant: "text",
-      current_used_at: "timestamptz",
-      previous_used_at: "timestamptz",
-      last_used_at: "timestamptz",
-    } as const;
+    const columns = { source: "text", tenant: "text", current: "timestamptz", previous: "timestamptz" } as const;
     const tenants = Map.groupBy(uses, ({ source, tenant }) => `${source}/${tenant}`);
     const rows = [...tenants.values()].map((own) => ({
       source: own[0]?.source,
       tenant: own[0]?.tenant,
-      current_used_at: own.some(({ isPrevious }) => !isPrevious) ? now : null,
-      previous_used_at: own.some(({ isPrevious }) => isPrevious) ? now : null,
-      last_used_at: now,
+      current: own.some(({ isPrevious }) => !isPrevious) ? now : null,
+      previous: own.some(({ isPrevious }) => isPrevious) ? now : null,
     }));
     // One order for all processes prevents deadlocks. Without WHERE SQLite would read ON as part of a join.
     await this.write`INSERT INTO oncehook_tenant_secret_uses AS stored
         (source, tenant, current_used_at, previous_used_at, last_used_at)
-      SELECT g.source, g.tenant, g.current_used_at, g.previous_used_at, g.last_used_at
+      SELECT g.source, g.tenant, g.current, g.previous, coalesce(g.current, g.previous)
       FROM ${rowList(this.database.dialect, columns, rows)} AS g WHERE true ORDER BY g.source, g.tenant
       ON CONFLICT (source, tenant) DO UPDATE SET
         current_used_at = coalesce(excluded.current_used_at, stored.current_used_at),
@@ -80,12 +73,9 @@ export class TenantSecretUses extends Area {
   }
 
   /** The tenants of a source, newest first. @param of.tenant only this one */
-  list(
-    of: { readonly source: string; readonly tenant?: string | undefined },
-    { before = NEWEST, limit }: Page,
-  ): Promise<readonly StoredTenantUses[]> {
-    return this.read`SELECT id, tenant, current_used_at, previous_used_at FROM oncehook_tenant_secret_uses
-      WHERE ${equal({ source: of.source, tenant: of.tenant })} AND id < ${before} ORDER BY id DESC LIMIT ${sql.lit(limit)}`;
+  list(of: { source: string; tenant?: string | undefined }, { before = NEWEST, limit }: Page) {
+    return this.read<StoredTenantUses>`SELECT id, tenant, current_used_at, previous_used_at
+      FROM oncehook_tenant_secret_uses WHERE ${equal(of)} AND id < ${before} ORDER BY id DESC LIMIT ${sql.lit(limit)}`;
   }
 }
 
@@ -101,11 +91,7 @@ const COLUMNS: Record<EncryptedKind, { table: string; column: string; key: reado
   failure: { table: "oncehook_failures", column: "encrypted_body", key: ["event_id", "source"] },
   preparation: { table: "oncehook_preparations", column: "encrypted_result", key: ["event_id", "source"] },
   user_tokens: { table: "oncehook_user_tokens", column: "encrypted_tokens", key: ["user_id"] },
-  source_secret: {
-    table: "oncehook_source_secrets",
-    column: "encrypted_secret",
-    key: ["source", "fingerprint"],
-  },
+  source_secret: { table: "oncehook_source_secrets", column: "encrypted_secret", key: ["source", "fingerprint"] },
 };
 
 /** Encrypted values of every table, for the rotation of their key. */

@@ -48,8 +48,8 @@ const windowSetting = (source: string) => `learning:${source}`;
 /** Anybody can send the handshake that brings a secret: one is kept only while its source's window is open. */
 export class SourceSecrets extends Area {
   /** The newest first. */
-  async list(): Promise<readonly StoredSourceSecret[]> {
-    return this.read<StoredSourceSecret>`SELECT source, fingerprint, encrypted_secret AS encrypted
+  list(): Promise<readonly StoredSourceSecret[]> {
+    return this.read`SELECT source, fingerprint, encrypted_secret AS encrypted
       FROM oncehook_source_secrets ORDER BY learnt_at DESC, fingerprint`;
   }
 
@@ -73,10 +73,7 @@ export class SourceSecrets extends Area {
     });
   }
 
-  /**
-   * Keeps a secret, and closes the window with it.
-   * @param isFrom whether the secret came from a network @returns `choose` where an operator is about to choose one
-   */
+  /** Keeps a secret, and closes the window with it. @returns `choose` where an operator is about to choose one */
   async keep(
     { source, fingerprint, encrypted }: StoredSourceSecret,
     now: Date,
@@ -90,11 +87,9 @@ export class SourceSecrets extends Area {
     if (network !== undefined && !isFrom(network)) return false;
     return this.database.transact(async (query) => {
       // The row's lock lets one process at a time through.
-      const { changes } = await run(
-        query,
-        sql`DELETE FROM oncehook_settings WHERE name = ${windowSetting(source)} AND value = ${open}
-          AND (value <> ${UNTIL_ONE_IS_KNOWN} OR NOT EXISTS (${fingerprintsOf(source)}))`,
-      );
+      const closing = sql`DELETE FROM oncehook_settings WHERE name = ${windowSetting(source)} AND value = ${open}
+        AND (value <> ${UNTIL_ONE_IS_KNOWN} OR NOT EXISTS (${fingerprintsOf(source)}))`;
+      const { changes } = await run(query, closing);
       if (changes > 0) await insertSecret(query, { source, fingerprint, encrypted }, now);
       return changes > 0;
     });
@@ -137,11 +132,9 @@ export class SourceSecrets extends Area {
 
 /** The row's lock lets one process at a time through. */
 async function lockOffers(query: Query, source: string, now: Date): Promise<readonly OfferedSecret[]> {
-  const row = { name: offeredSetting(source), value: "[]" };
-  const { rows } = await run<{ value: string }>(
-    query,
-    sql`${insert("oncehook_settings", row)} ON CONFLICT (name) DO UPDATE SET value = oncehook_settings.value RETURNING value`,
-  );
+  const locking = sql`${insert("oncehook_settings", { name: offeredSetting(source), value: "[]" })}
+    ON CONFLICT (name) DO UPDATE SET value = oncehook_settings.value RETURNING value`;
+  const { rows } = await run<{ value: string }>(query, locking);
   return currentOffers(rows[0]?.value, now);
 }
 
@@ -160,14 +153,10 @@ const fingerprintsOf = (source: string) =>
 
 async function insertSecret(query: Query, { encrypted, ...key }: StoredSourceSecret, now: Date): Promise<void> {
   const row = { ...key, encryptedSecret: encrypted, learntAt: now };
-  await run(
-    query,
-    sql`${insert("oncehook_source_secrets", row)} ON CONFLICT (source, fingerprint) DO UPDATE SET
-      encrypted_secret = excluded.encrypted_secret, learnt_at = excluded.learnt_at`,
-  );
-  await run(
-    query,
-    sql`DELETE FROM oncehook_source_secrets WHERE source = ${key.source} AND fingerprint NOT IN
-      (${fingerprintsOf(key.source)} ORDER BY learnt_at DESC, fingerprint LIMIT ${sql.lit(MAX_SECRETS)})`,
-  );
+  const learnt = sql`${insert("oncehook_source_secrets", row)} ON CONFLICT (source, fingerprint) DO UPDATE SET
+    encrypted_secret = excluded.encrypted_secret, learnt_at = excluded.learnt_at`;
+  await run(query, learnt);
+  const oldest = sql`DELETE FROM oncehook_source_secrets WHERE source = ${key.source} AND fingerprint NOT IN
+    (${fingerprintsOf(key.source)} ORDER BY learnt_at DESC, fingerprint LIMIT ${sql.lit(MAX_SECRETS)})`;
+  await run(query, oldest);
 }

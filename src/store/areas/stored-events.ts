@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type EventKey, type JsonObject, keySourceOf } from "../../domain/index.ts";
 import { Area, equal, insert, run } from "../database.ts";
 import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
+import type { StoredRecord } from "./records.ts";
 import { indexCallbacks } from "./retention.ts";
 
 /** A row of the table `events`. Those of earlier versions have no `timestamp`, `headers` and `version`. */
@@ -42,8 +43,7 @@ const STORED_RECORD_MS = 86_400_000;
 export class StoredEvents extends Area {
   /** Whether any event was ever stored: otherwise a table `events` is the user's. */
   async exist(): Promise<boolean> {
-    const rows = await this.read`SELECT 1 FROM oncehook_handler_migrations WHERE name = ${STORED_EVENTS}`;
-    return rows.length > 0;
+    return (await this.read`SELECT 1 FROM oncehook_handler_migrations WHERE name = ${STORED_EVENTS}`).length > 0;
   }
 
   /** The oldest first, of a source and its tenants. @param after the last one of the page before */
@@ -57,9 +57,7 @@ export class StoredEvents extends Area {
         ${ofType} ${further} ORDER BY received_at, source, id LIMIT ${limit}`;
   }
 
-  /**
-   * Stored events that no backfill has handed to the handlers of each name, or to those without one. No delivery has run them.
-   */
+  /** Stored events that neither a backfill nor a delivery has handed to the handlers of each name, or to those without one. */
   async waiting(names: readonly (string | undefined)[]): Promise<readonly StoredType[]> {
     if (!(await this.exist())) return [];
     const ofName = (name: string | undefined) => {
@@ -91,11 +89,8 @@ export class StoredEvents extends Area {
       const taken = sql`${insert("oncehook_backfilled", { ...key, takenAt: now })}
         ON CONFLICT (event_id, source) DO NOTHING`;
       if ((await run(query, taken)).changes === 0) return false;
-      const { rows } = await run<{ bodySha256: string; processedAt: string | null }>(
-        query,
-        sql`SELECT body_sha256, processed_at FROM oncehook_records WHERE ${equal(key)}`,
-      );
-      const [record] = rows;
+      const stored = sql`SELECT body_sha256, processed_at FROM oncehook_records WHERE ${equal(key)}`;
+      const [record] = (await run<Pick<StoredRecord, "bodySha256" | "processedAt">>(query, stored)).rows;
       if (record !== undefined) {
         const storedFor = Date.parse(record.processedAt ?? "") - receivedAt.getTime();
         if (event.source !== storedSource || !(storedFor < STORED_RECORD_MS)) return false;
