@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
+import { remembered } from "../domain/index.ts";
 import type { StoreErrorReason } from "./store-errors.ts";
 import type { Dialect, ExecuteResult } from "./transaction.ts";
 
@@ -36,7 +37,6 @@ export abstract class Area {
     this.database = database;
   }
 
-  /** Runs a statement that changes nothing. */
   protected read<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<readonly Row[]> {
     return select(this.database, sql(text, ...values));
   }
@@ -93,7 +93,6 @@ export function insert(table: TableName, values: Values): RawBuilder<unknown> {
   return sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${sql.join(Object.values(values))})`;
 }
 
-/** The assignments behind SET. */
 export function assign(values: Values): RawBuilder<unknown> {
   return sql.join(Object.entries(values).map(([name, value]) => sql`${column(name)} = ${value}`));
 }
@@ -126,11 +125,8 @@ export function idIn(dialect: Dialect, ids: readonly number[]): RawBuilder<unkno
 
 /** A table of one column, `id`; see `rowList`. */
 export function idList(dialect: Dialect, ids: readonly number[]): RawBuilder<unknown> {
-  return rowList(
-    dialect,
-    { id: "bigint" },
-    ids.map((id) => ({ id })),
-  );
+  const rows = ids.map((id) => ({ id }));
+  return rowList(dialect, { id: "bigint" }, rows);
 }
 
 /**
@@ -168,13 +164,8 @@ function inCamelCase(row: object): object {
   return camel;
 }
 
-const camelNames = new Map<string, string>();
-
-function camelCase(name: string): string {
-  let camel = camelNames.get(name);
-  if (camel === undefined) {
-    camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    camelNames.set(name, camel);
-  }
-  return camel;
-}
+const MAX_NAMES = 1_000;
+const camelCase = remembered(
+  (name) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  MAX_NAMES,
+);

@@ -3,7 +3,6 @@ import { LinkedList, type ListEntry } from "../system/index.ts";
 import { type CallSite, callSite, callSiteNow, showCallSite } from "./call-site.ts";
 import type { TransactionObserver } from "./transaction.ts";
 
-/** A call through `tx` that has not ended. */
 interface PendingCall {
   /** The statement's text, or the method's name. */
   readonly label: string;
@@ -13,7 +12,6 @@ interface PendingCall {
   isAbandoned: boolean;
 }
 
-/** The state of a handler's transaction. */
 export class HandlerTransaction {
   isOpen = true;
   /** Every call counts from the moment in which the handler makes it. */
@@ -47,12 +45,8 @@ const transactionOfError = new WeakMap<object, HandlerTransaction>();
 export function trackCall<T>(transaction: HandlerTransaction, what: string, run: () => T | Promise<T>): Promise<T> {
   return new Promise<T>((resolve) => {
     assertOpen(transaction, what);
-    const call: PendingCall = {
-      label: what,
-      site: callSite(transaction.observer !== undefined),
-      isAbandoned: false,
-    };
-    const entry = transaction.pending.add(call);
+    const site = callSite(transaction.observer !== undefined);
+    const entry = transaction.pending.add({ label: what, site, isAbandoned: false });
     const returned = (value: T): void =>
       afterMicrotasks(() => {
         transaction.pending.remove(entry);
@@ -70,11 +64,7 @@ export function trackCall<T>(transaction: HandlerTransaction, what: string, run:
   });
 }
 
-async function failCall(
-  error: unknown,
-  entry: ListEntry<PendingCall>,
-  transaction: HandlerTransaction,
-): Promise<never> {
+async function failCall(error: unknown, entry: ListEntry<PendingCall>, transaction: HandlerTransaction) {
   await new Promise<void>(afterMicrotasks);
   const { value: call } = entry;
   transaction.pending.remove(entry);
@@ -88,7 +78,6 @@ async function failCall(
   throw error;
 }
 
-/** Callbacks that wait for the microtasks that are due. */
 let waiting: (() => void)[] = [];
 
 /** Calls back when the microtasks that are due have run: Node runs its next ticks after them. */
@@ -102,10 +91,7 @@ function afterMicrotasks(run: () => void): void {
   });
 }
 
-/**
- * Records a rejection that no code handled, as Node's `unhandledRejection` event reports it.
- * @returns whether it was a statement's, whose event fails where it is not committed yet
- */
+/** Of an `unhandledRejection`. @returns whether it was a statement's, whose event fails if it is not committed */
 export function noteUnhandledRejection(reason: unknown): boolean {
   const transaction = typeof reason === "object" && reason !== null ? transactionOfError.get(reason) : undefined;
   if (transaction === undefined) return false;
@@ -113,14 +99,11 @@ export function noteUnhandledRejection(reason: unknown): boolean {
   return true;
 }
 
-/**
- * Closes the handle; may be called again before the commit.
- * @throws Error when the handler returned before a call of its own had ended, or without awaiting one that failed
- */
+/** May be called again before the commit. @throws Error for a call that had not ended, or failed unawaited */
 export function endHandlerTransaction(transaction: HandlerTransaction): void {
   transaction.isOpen = false;
   const unfinished = transaction.pending.first ?? transaction.usedAfterEnd;
-  if (unfinished !== undefined) for (const call of transaction.pending) call.isAbandoned = true;
+  for (const call of transaction.pending) call.isAbandoned = true;
   if (unfinished !== undefined) throw notAwaited("the handler returned before this was finished", unfinished);
   if (transaction.unawaitedFailure !== undefined)
     throw notAwaited("this failed and was not awaited", transaction.unawaitedFailure);
@@ -135,10 +118,7 @@ function notAwaited(problem: string, { label, site }: Pick<PendingCall, "label" 
   return error;
 }
 
-/**
- * Ends the handle after all that the handler may have started. It finds calls in microtasks that are due, and an error of a
- * statement that was not awaited.
- */
+/** Ends the handle after the microtasks that are due, and finds a failed statement that was not awaited. */
 export async function drainAndEndHandlerTransaction(transaction: HandlerTransaction): Promise<void> {
   endHandlerTransaction(transaction);
   await new Promise<void>(afterMicrotasks);
@@ -155,10 +135,7 @@ export interface GuardRules {
   readonly allowed: readonly string[];
   /** Receives each promise that a call started. */
   readonly onStarted?: (pending: Promise<unknown>) => void;
-  /**
-   * @returns the arguments that the driver gets
-   * @throws TypeError for a call that no handler may make
-   */
+  /** @returns the arguments that the driver gets @throws TypeError for a call that no handler may make */
   readonly check?: (method: string | symbol, args: readonly unknown[]) => readonly unknown[];
   /** Makes a call that needs more than the driver's own method; undefined leaves it to that method. */
   readonly call?: (method: string | symbol, args: readonly unknown[]) => unknown;
@@ -215,10 +192,7 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/**
- * @throws Error when the transaction is over: ended here, by the database or by the handler. Nothing that a
- *   handler writes afterwards may commit by itself
- */
+/** @throws Error when the transaction is over, whoever ended it: no later write may commit by itself */
 export function assertOpen(transaction: HandlerTransaction, what?: string): void {
   if (!transaction.isOpen) {
     transaction.usedAfterEnd ??= { label: what ?? "tx", site: callSiteNow() };

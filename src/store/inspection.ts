@@ -68,10 +68,7 @@ export function readingDatabase(dialect: Dialect, execute: Execute): Database {
   return { dialect, read, write: read, transact, transientReason: () => undefined, isDataError: () => false };
 }
 
-/**
- * Reads this service's tables, which exist.
- * @throws MaintenanceError for a database that this version cannot read
- */
+/** Reads this service's tables, which exist. @throws MaintenanceError for a database that this version cannot read */
 export async function inspectTables(database: Database, { handlers = [] }: InspectOptions): Promise<ServiceInspection> {
   const schema = await currentSchema(database);
   const settings = await readSettings(database.read);
@@ -105,10 +102,7 @@ export interface Invariant {
   readonly select: string;
 }
 
-/** An invariant of one database. */
-export interface InvariantResult {
-  readonly name: string;
-  readonly message: string;
+export interface InvariantResult extends Omit<Invariant, "select"> {
   readonly violations: number;
   readonly examples: readonly string[];
 }
@@ -222,10 +216,8 @@ export async function checkInvariants(database: Database): Promise<IntegrityRepo
   for (const { name, message, select: broken } of INVARIANTS) {
     const handled = schema < BACKFILL_SCHEMA ? "" : HANDLED;
     const found = sql.raw(broken.replaceAll("@since", `'${since}'`).replaceAll("@handled", handled));
-    const rows = await select<{ what: string; broken: number }>(
-      database,
-      sql`SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${sql.lit(MAX_EXAMPLES)}`,
-    );
+    const counted = sql`SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${sql.lit(MAX_EXAMPLES)}`;
+    const rows = await select<{ what: string; broken: number }>(database, counted);
     const examples = rows.map(({ what }) => String(what));
     invariants.push({ name, message, violations: rows[0]?.broken ?? 0, examples });
   }

@@ -25,16 +25,12 @@ export interface PendingEvent {
   fail(error: unknown): void;
 }
 
-/**
- * The ending of a delivery whose record was there.
- * @throws Error for a record that is not completed: only a handler that committed by itself can leave one
- */
+/** The ending of a delivery whose record was there. @throws Error for a record that is not completed */
 export function duplicateOf(record: StoredRecord | undefined, { eventId }: EventKey): OnceResult {
   if (record?.status === "completed") return { kind: "duplicate", record };
   throw new Error(`the record of event "${eventId}" is not completed: a handler committed the transaction itself`);
 }
 
-/** The scope of a handler: its transaction, and its notifications. */
 export interface OnceScope {
   /** Handed to the handler; refuses every use after the transaction has ended. */
   readonly tx: Transaction;

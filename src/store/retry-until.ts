@@ -46,11 +46,8 @@ export function lookUpUntil<T>(
   look: () => Promise<T>,
   transientReason: (error: unknown) => StoreErrorReason | undefined,
 ): Promise<T> {
-  const late = new StoreError(
-    "unavailable",
-    MESSAGES.unavailable,
-    new Error("the look-up was not answered until the deadline"),
-  );
+  const cause = new Error("the look-up was not answered until the deadline");
+  const late = new StoreError("unavailable", MESSAGES.unavailable, cause);
   const attempt = async () => {
     const found = await withTimeout(look(), Math.max(0, deadline - performance.now()), late);
     if (found === late) throw late;

@@ -32,10 +32,7 @@ export class DatabaseErrorInHandler extends Error {
   }
 }
 
-/**
- * Another delivery or event held a lock that the event takes before its handler, until the lock timeout. The handler has not
- * run.
- */
+/** Another delivery or event held a lock until the lock timeout. The event's handler has not run. */
 export class EventLocked extends Error {
   override readonly name: string = "EventLocked";
 }
@@ -53,10 +50,8 @@ export async function beforeHandler<T>(work: () => Promise<T>, locked: (cause: u
   try {
     return await work();
   } catch (cause) {
-    const isLocked = causesOf(cause).some(
-      (one) => one instanceof Error && "code" in one && one.code === LOCK_NOT_AVAILABLE,
-    );
-    throw isLocked ? locked(cause) : cause;
+    const causes = causesOf(cause).filter((one) => one instanceof Error);
+    throw causes.some((one) => "code" in one && one.code === LOCK_NOT_AVAILABLE) ? locked(cause) : cause;
   }
 }
 

@@ -43,10 +43,7 @@ export interface PostgresTransaction<Tables = AnyTables> extends Statements<Tabl
   readonly connection: PostgresConnection;
 }
 
-/**
- * The open transaction as a handler sees it. Every use after its end throws. `dialect` tells which driver `connection`
- * is of.
- */
+/** The open transaction as a handler sees it: every use after its end throws. `dialect` tells the driver of `connection`. */
 export type Transaction<Tables = AnyTables> = SqliteTransaction<Tables> | PostgresTransaction<Tables>;
 
 /** The members of a `Client` of `pg` that a handler may use: `connection as ClientBase` where the types of `pg` are installed. */
@@ -59,10 +56,7 @@ export interface PostgresConnection {
 
 /** Observes what a handler does through `tx`. Its methods must not throw. */
 export interface TransactionObserver {
-  /**
-   * A statement started.
-   * @returns a function that is called at its end with the rows returned or changed; null if it failed
-   */
+  /** A statement started. @returns is called at its end with the rows returned or changed; null if it failed */
   statementStarted(statement: string): (rows: number | null) => void;
   /** The driver's own connection was used: its statements are not observed. */
   connectionUsed(): void;

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { beforeEach, describe, expect, inject, it } from "vitest";
-import type { CopyPair, CopyTarget, SourceRow } from "../../src/store/copy/copy.ts";
-import { openCopyTarget } from "../../src/store/copy/copy-target.ts";
+import type { CopyPair, SourceRow } from "../../src/store/copy/copy.ts";
+import { type CopyTarget, openCopyTarget } from "../../src/store/copy/copy-target.ts";
 import { type Target, withMigrated } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";

@@ -35,7 +35,6 @@ export class Sessions extends Area {
     return row && { ...row, startedAt: new Date(row.startedAt), expiresAt: new Date(row.expiresAt) };
   }
 
-  /** Those of these ids whose sessions exist and have not expired. */
   async among(idsSha256: readonly string[], now: Date): Promise<ReadonlySet<string>> {
     if (idsSha256.length === 0) return new Set();
     const rows = await this.read<{ idSha256: string }>`SELECT id_sha256 FROM oncehook_sessions

@@ -88,8 +88,7 @@ export class Alerts extends Area {
     const now = at.getTime();
     const rows = added.map(({ source, eventType, count }) => ({ source, event_type: eventType, count }));
     const columns = { source: "text", event_type: "text", count: "bigint" } as const;
-    // One order for all processes prevents deadlocks on the rows of several types. Without WHERE SQLite would read ON as part of a
-    // join.
+    // One order for all processes prevents deadlocks. Without WHERE SQLite would read ON as part of a join.
     await this
       .write`INSERT INTO oncehook_arrival_days AS stored (source, event_type, day, count, longest_gap_ms, last_ms)
       SELECT g.source, g.event_type, ${Math.floor(now / DAY_MS)}, g.count, ${now} - coalesce((SELECT max(last_ms)

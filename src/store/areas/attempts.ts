@@ -27,7 +27,6 @@ export class Attempts extends Area {
     return insertAttempt(this.database.write, attempt);
   }
 
-  /** The attempts of one event, oldest first. */
   list({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<readonly StoredAttempt[]> {
     return this.read`SELECT id, source, event_id, started_at, triggered_by AS "trigger", outcome, error, duration_ms
       FROM oncehook_attempts WHERE event_id = ${eventId} AND source = ${source} AND id > ${after}

@@ -6,7 +6,6 @@ import type { Dialect } from "../transaction.ts";
 import {
   boundedSearch,
   type ForwardPage,
-  type IdRange,
   idsByTime,
   NEWEST,
   type SearchPage,
@@ -80,7 +79,6 @@ export class Callbacks extends Area {
     return (await this.select(sql`WHERE ${idIn(this.database.dialect, ids)}`)).sort(byId);
   }
 
-  /** The newest ids, newest first. */
   async newestIds(limit: number): Promise<number[]> {
     return idsOf(await this.read<IdRow>`SELECT id FROM oncehook_callbacks ORDER BY id DESC LIMIT ${limit}`);
   }
@@ -125,11 +123,7 @@ const byId = (one: StoredCallback, other: StoredCallback) => one.id - other.id;
 const SLACK_MS = 120_000;
 
 /** All rows of these times have ids in this range. Others may too: the search still compares the times. */
-async function idsBetween(
-  database: Database,
-  { from, to }: Pick<CallbackFilter, "from" | "to">,
-  before: number,
-): Promise<IdRange> {
+async function idsBetween(database: Database, { from, to }: Pick<CallbackFilter, "from" | "to">, before: number) {
   if (from === undefined && to === undefined) return { from: 0, below: before };
   const [ids, longestRun] = await Promise.all([
     idsByTime(database, "oncehook_callbacks", "received_at", before),

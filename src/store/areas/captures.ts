@@ -5,12 +5,10 @@ import { Area, insert, run } from "../database.ts";
 import { NEWEST } from "./paging.ts";
 import { readSetting, readSettings, writeSetting } from "./settings.ts";
 
-/** A request for `oncehook listen`. */
 export interface NewCapturedRequest {
   /** One of its own for each request: one that is stored already is not stored again. */
   readonly requestId: string;
   readonly receivedAt: Date;
-  /** The whole request, encrypted. */
   readonly encrypted: Uint8Array;
 }
 

@@ -4,7 +4,6 @@ import type { FailureState } from "../../domain/index.ts";
 /** Retries, or the first attempts of accepted events. */
 export type DueState = Extract<FailureState, "accepted" | "waiting">;
 
-/** At most so many rows of one source and tenant. */
 export interface DueRows {
   readonly state: DueState;
   readonly source: string;

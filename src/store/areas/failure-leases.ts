@@ -198,15 +198,11 @@ export class FailureLeases extends Area {
   }
 
   /** Of several processes that settle one lease, one succeeds. */
-  private async settleInterrupted(
-    row: LeasedFailure,
-    { now, policyOf, chance }: RecoveryOptions,
-  ): Promise<InterruptedAttempt | undefined> {
+  private async settleInterrupted(row: LeasedFailure, { now, policyOf, chance }: RecoveryOptions) {
     const { id, source, eventId, leaseKind: kind, leaseOwner, leasedUntil, leaseBulkId } = row;
     const change = (...changes: RawBuilder<unknown>[]) => sql`UPDATE oncehook_failures
       SET ${sql.join([NO_FAILURE_LEASE, ...changes])} WHERE ${equal({ id, leaseOwner, leasedUntil })}`;
     if (kind === null || kind === "removal") {
-      // A removal runs no handler.
       await run(this.database.write, change());
       return undefined;
     }

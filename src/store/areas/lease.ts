@@ -60,12 +60,7 @@ interface LeasedRows {
  * Cuts leases that end later than the present clock can have set to one lease from now. Their processes may still be at work, so
  * that no lease ends at once. Writes nothing where there is none.
  */
-export async function cutLeases(
-  database: Database,
-  { table, where }: LeasedRows,
-  leaseMs: number,
-  now: Date,
-): Promise<void> {
+export async function cutLeases(database: Database, { table, where }: LeasedRows, leaseMs: number, now: Date) {
   const isTooLong = sql`${where} AND leased_until > ${latestPlausibleLeaseEnd(now, leaseMs)}`;
   const found = await select(database, sql`SELECT 1 FROM ${sql.table(table)} WHERE ${isTooLong} LIMIT 1`);
   if (found.length === 0) return;
@@ -82,11 +77,7 @@ interface ScheduledRows extends LeasedRows {
 }
 
 /** Moves times that were set later than now: as long after now as they were to come after then. */
-export async function bringForward(
-  database: Database,
-  { table, where, key, setAt, times }: ScheduledRows,
-  now: Date,
-): Promise<void> {
+export async function bringForward(database: Database, { table, where, key, setAt, times }: ScheduledRows, now: Date) {
   const latest = new Date(now.getTime() + CLOCK_TOLERANCE_MS);
   const [name, since] = [sql.table(table), sql.ref(columnName(setAt))];
   const late = sql`SELECT * FROM ${name} WHERE ${where} AND ${since} > ${latest}

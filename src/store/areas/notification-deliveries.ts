@@ -25,7 +25,6 @@ const NOT_LEASED = sql`${NO_LEASE}, lease_alone = 0`;
 /** Takes back the attempt that a lease has counted. It is due as before: the lease has deferred it in case its process ends. */
 const UNCOUNTED = sql`attempts = attempts - 1, next_attempt_at = scheduled_at`;
 
-/** The deliveries of notifications: leased, tried and settled. */
 export class NotificationDeliveries extends Area {
   /**
    * Leases the due deliveries of these channels, oldest first, each to one owner only. The lease counts the attempt, so that

@@ -93,7 +93,6 @@ export class UserTokens extends Area {
     return "leased";
   }
 
-  /** Leases those whose refresh is due. */
   leaseDue(lease: Lease, limit: number): Promise<readonly StoredUserTokens[]> {
     const due = sql`SELECT user_id FROM oncehook_user_tokens WHERE refresh_at <= ${lease.now}
       AND ${isUnleased(lease.now)} ORDER BY refresh_at LIMIT ${limit} ${this.skipLocked}`;

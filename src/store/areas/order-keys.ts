@@ -5,7 +5,6 @@ import type { Transaction } from "../transaction.ts";
 
 /** The place of an event among those of its key. */
 export interface EventOrder {
-  /** The source of the event's key. */
   readonly source: string;
   readonly orderKey: string;
   /** The platform's time, in seconds since the epoch. */

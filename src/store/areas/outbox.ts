@@ -96,7 +96,6 @@ export class Outbox extends Area {
     return kept.length === 0 ? 0 : "leased";
   }
 
-  /** The deliveries that are not delivered, by state. */
   async counts(): Promise<Record<"waiting" | "dead", number>> {
     const rows = await this.read<{ state: "waiting" | "dead"; count: number }>`
       SELECT state, count(*) AS count FROM oncehook_deliveries WHERE ${UNDELIVERED} GROUP BY state`;

@@ -29,7 +29,6 @@ export interface ForwardPage {
   readonly limit: number;
 }
 
-/** An area whose rows are searched for. */
 export abstract class SearchedArea<Filter, Row> extends Area {
   abstract search(filter: Filter, page: SearchPage): Promise<SearchResult<Row>>;
 
@@ -61,10 +60,7 @@ export type SearchStep<Row> = (
   limit: number,
 ) => Promise<{ readonly rows: readonly Row[]; readonly reached: number | undefined }>;
 
-/**
- * Reads rows from the newest on, in steps with a turn of the event loop between. It ends with enough rows found, at the oldest row,
- * or when its time is over.
- */
+/** In steps with a turn of the event loop between, until the limit, the oldest row or the end of its time. */
 export async function boundedSearch<Row extends IdRow>(
   dialect: Dialect,
   { limit, before = NEWEST, budgetMs }: SearchPage,
@@ -102,11 +98,9 @@ interface WalkedRows {
   readonly table: TableName;
   readonly columns: RawBuilder<unknown>;
   readonly where: RawBuilder<unknown>;
-  /** The lowest id. */
   readonly from?: number;
 }
 
-/** Steps along the ids of a table. */
 export function stepThrough<Row>(database: Database, { table, columns, where, from = 0 }: WalkedRows): SearchStep<Row> {
   const name = sql.table(table);
   return async (below, step, limit) => {
@@ -158,11 +152,7 @@ interface Probe {
 const POINTS = 32;
 
 /** Five halvings a statement. There is no index by time, which every callback would have to write (decision 0017). */
-async function bisect(
-  range: IdRange,
-  time: string,
-  probe: (points: readonly number[]) => Promise<readonly Probe[]>,
-): Promise<number> {
+async function bisect(range: IdRange, time: string, probe: (points: readonly number[]) => Promise<readonly Probe[]>) {
   let [low, high] = [range.from, range.below];
   while (low < high) {
     const end = high;

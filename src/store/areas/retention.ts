@@ -63,7 +63,6 @@ interface Walk {
   readonly passed?: { id: number };
 }
 
-/** Deletes old rows, in bounded steps. */
 export class Retention extends Area {
   /** For as long as its process: the records of redirects only grow in number. */
   private readonly passedRecords = { id: 0 };

@@ -50,7 +50,6 @@ export interface StoredTenantUses {
 
 /** One row for each tenant whose callbacks were authentic. Only the source's function knows the secrets. */
 export class TenantSecretUses extends Area {
-  /** All of them in one statement. */
   async note(uses: readonly TenantSecretUse[], now: Date): Promise<void> {
     if (uses.length === 0) return;
     const columns = { source: "text", tenant: "text", current: "timestamptz", previous: "timestamptz" } as const;

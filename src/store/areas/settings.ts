@@ -63,7 +63,6 @@ export async function readSetting(query: Query, name: string): Promise<string | 
   return (await run<{ value: string }>(query, setting)).rows[0]?.value;
 }
 
-/** Stores a setting in the place of an earlier value. */
 export async function writeSetting(query: Query, name: string, value: string): Promise<void> {
   const setting = insert("oncehook_settings", { name, value });
   await run(query, sql`${setting} ON CONFLICT (name) DO UPDATE SET value = excluded.value`);

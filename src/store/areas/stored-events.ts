@@ -113,7 +113,6 @@ export interface StoredEventsPage {
   readonly limit: number;
 }
 
-/** The name of the migration that makes the table `events`. */
 export const STORED_EVENTS = "built-in-events";
 
 /** The data of an event as its handler gets it. */

@@ -1,26 +1,18 @@
 import { isWrongKey, type KeyStamp, NEWEST_SCHEMA, WRONG_KEY } from "../migrations/apply-migrations.ts";
 import { MaintenanceError } from "../store-errors.ts";
-import {
-  type CopyPair,
-  type CopyProgress,
-  type CopySource,
-  type CopyTarget,
-  type Fingerprint,
-  NOT_COPIED,
-  type SourceRow,
-  type SourceTable,
-} from "./copy.ts";
+import type { CopyPair, CopyProgress, Fingerprint, SourceRow, SourceTable } from "./copy.ts";
+import type { CopySource } from "./copy-source.ts";
+import type { CopyTarget } from "./copy-target.ts";
 
+/** Written by the migrations of each database for itself, or merged at the end of a copy. */
+const NOT_COPIED = new Set(["oncehook_schema", "oncehook_handler_migrations", "oncehook_settings"]);
 const BATCH = { rows: 500, bytes: 4 * 1_024 * 1_024 };
 
-interface CopyStamp {
-  readonly from: string;
-  readonly environment: string;
-  readonly keys: KeyStamp;
-}
-
 /** @throws MaintenanceError for a database of another environment, schema or ENCRYPTION_KEY */
-export function assertCopyable({ schema, settings }: CopySource, { from, environment, keys }: CopyStamp): void {
+export function assertCopyable(
+  { schema, settings }: CopySource,
+  { from, environment, keys }: { from: string; environment: string; keys: KeyStamp },
+): void {
   const copied = settings.get("environment");
   if (copied !== undefined && copied !== environment)
     throw new MaintenanceError(
@@ -44,10 +36,7 @@ interface CopyRequest {
   onProgress(table: string, copied: number, rows: number): void;
 }
 
-/**
- * Copies all rows, or continues where an earlier run ended, and compares every row at the end; closes the target.
- * @throws MaintenanceError
- */
+/** Copies all rows, or continues an earlier run, and compares every row; closes the target. @throws MaintenanceError */
 export async function copyRows(source: CopySource, target: CopyTarget, request: CopyRequest) {
   try {
     const { pairs, left } = planCopy(source, target, request.skip);

@@ -2,35 +2,30 @@ import { DatabaseSync } from "node:sqlite";
 import { assertCurrent, SELECT_SCHEMA } from "../inspection.ts";
 import { transientReason } from "../sqlite/database-errors.ts";
 import { assertOwnTables, assertReadable, inUseError } from "../sqlite/database-file.ts";
-import {
-  type CopySource,
-  migrationIdentity,
-  quoted,
-  type SourceRow,
-  type SourceTable,
-  type SourceValue,
-} from "./copy.ts";
+import { migrationIdentity, quoted, type SourceTable, type SourceValue } from "./copy.ts";
 
-/**
- * Opens a database to be copied, and locks every other process out of it until it is closed.
- * @throws MaintenanceError where it is in use, or holds none of Oncehook's tables; the driver's error for another file
- */
-export function openCopySource(path: string): CopySource {
+/** The database that is copied. It is locked against every other process until it is closed, and not changed. */
+export type CopySource = ReturnType<typeof openCopySource>;
+
+/** @throws MaintenanceError where it is in use, or holds none of Oncehook's tables; the driver's error for another file */
+export function openCopySource(path: string) {
   assertReadable(path);
   const database = new DatabaseSync(path, { readBigInts: true });
   try {
     lock(database, path);
     const all = (text: string) => database.prepare(text).all();
     assertOwnTables(database);
-    const newest = all(SELECT_SCHEMA)[0];
-    assertCurrent(newest);
+    const schema = assertCurrent(all(SELECT_SCHEMA)[0]);
     const settings = all("SELECT name, value FROM oncehook_settings");
     return {
-      schema: Number(newest?.number ?? 0),
+      schema,
       settings: new Map(settings.map(({ name, value }) => [String(name), String(value)])),
+      /** Those of handlers and of the configuration that were applied. */
       migrations: all("SELECT handler, name FROM oncehook_handler_migrations").map(migrationIdentity),
       tables: tablesOf(database),
-      rows: (...range) => rowsOf(database, range),
+      /** The rows after a position, from the first one where there is none. */
+      rows: (table: string, columns: readonly string[], after: string | undefined) =>
+        rowsOf(database, table, columns, after),
       close: () => database.close(),
     };
   } catch (error) {
@@ -67,12 +62,10 @@ function tablesOf(database: DatabaseSync): SourceTable[] {
   });
 }
 
-type TableRange = Parameters<CopySource["rows"]>;
-
 /** Row ids are not in the order of columns that are named like them. */
 const ROW_IDS = ["_rowid_", "rowid", "oid"];
 
-function* rowsOf(database: DatabaseSync, [table, columns, after]: TableRange): Generator<SourceRow> {
+function* rowsOf(database: DatabaseSync, table: string, columns: readonly string[], after: string | undefined) {
   const rowId = rowIdOf(database, table);
   const beyond = after === undefined ? "" : `WHERE ${rowId} > ${BigInt(after)}`;
   // Without row ids the order of the key is the same in each run, since the source does not change.

@@ -8,7 +8,6 @@ import { MaintenanceError } from "../store-errors.ts";
 import {
   type CopyPair,
   type CopyProgress,
-  type CopyTarget,
   type Fingerprint,
   ID_REFERENCES,
   migrationIdentity,
@@ -31,21 +30,18 @@ const SESSIONS_END_MS = 3_000;
 const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_digits = 1; SET bytea_output = 'hex';
   SET IntervalStyle = 'postgres'`;
 
+export type CopyTarget = Awaited<ReturnType<typeof openCopyTarget>>;
+
 /**
  * Opens a migrated database to receive a copy.
  * @param schema holds its tables; that of the server's own search_path when left out
  * @throws MaintenanceError where a receiver or another copy uses it
  */
-export async function openCopyTarget(url: string, schema?: string): Promise<CopyTarget> {
+export async function openCopyTarget(url: string, schema?: string) {
   const { settings, isPooled } = await firstConnection(url, schema);
   if (isPooled) throw new MaintenanceError(POOLED);
-  const pool = createPool({
-    url,
-    settings,
-    size: 1,
-    statementTimeoutMs: STATEMENT_LIMIT_MS,
-    lockTimeoutMs: LOCK_LIMIT_MS,
-  });
+  const limits = { statementTimeoutMs: STATEMENT_LIMIT_MS, lockTimeoutMs: LOCK_LIMIT_MS };
+  const pool = createPool({ url, settings, size: 1, ...limits });
   try {
     const client = await pool.connect();
     try {
@@ -61,7 +57,7 @@ export async function openCopyTarget(url: string, schema?: string): Promise<Copy
   }
 }
 
-async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarget> {
+async function targetOn(client: pg.PoolClient, pool: pg.Pool) {
   await client.query(SESSION);
   const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${ADVISORY_LOCKS.copy}) AS taken`);
   if (locks[0]?.taken !== true) throw new MaintenanceError("another copy into this database is running");
@@ -72,10 +68,12 @@ async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarge
     migrations: applied.map(migrationIdentity),
     tables: await tablesOf(client),
     progress: stored === undefined ? undefined : (JSON.parse(stored) as CopyProgress),
-    write: (pair, rows, progress) => write(client, pair, rows, progress),
-    begin: (progress) => writeSetting(queryOn(client), UNFINISHED_COPY, JSON.stringify(progress)),
-    completed: (pairs, source) => completedCopy(client, pairs, source),
-    finish: (pairs, settings, source) => finishCopy(client, pairs, settings, source),
+    write: (pair: CopyPair, rows: readonly SourceRow[], progress: CopyProgress) => write(client, pair, rows, progress),
+    /** Stores a progress without rows. From here on no receiver starts on the target. */
+    begin: (progress: CopyProgress) => writeSetting(queryOn(client), UNFINISHED_COPY, JSON.stringify(progress)),
+    completed: (pairs: readonly CopyPair[], source: SourceBatches) => completedCopy(client, pairs, source),
+    finish: (pairs: readonly CopyPair[], settings: ReadonlyMap<string, string>, source: SourceBatches) =>
+      finishCopy(client, pairs, settings, source),
     async close() {
       client.release(true);
       await pool.end();
@@ -125,6 +123,7 @@ async function tablesOf(client: pg.ClientBase): Promise<TargetTable[]> {
   return tables;
 }
 
+/** Stores rows and the progress that includes them in one transaction. */
 async function write(
   client: pg.ClientBase,
   { to, toColumns }: CopyPair,
@@ -151,7 +150,6 @@ async function write(
   }
 }
 
-/** Every statement of it, or none. */
 async function inPlainTransaction<T>(client: pg.ClientBase, work: () => Promise<T>, begin = "BEGIN"): Promise<T> {
   await client.query(begin);
   try {
@@ -171,13 +169,16 @@ const START_AGAIN =
   "Either the source was used between two runs of this command, or something else wrote to the target. No receiver " +
   "starts on the target as it is: drop that database, create it again, and copy again with every receiver stopped";
 
-/** Compares the tables, sets what continues after them, and removes the mark that keeps receivers away. */
+/**
+ * Compares the tables, sets what continues after them, and removes the mark that keeps receivers away.
+ * @throws MaintenanceError that names the tables that differ; the target stays unreleased
+ */
 async function finishCopy(
   client: pg.ClientBase,
   pairs: readonly CopyPair[],
   settings: ReadonlyMap<string, string>,
   source: SourceBatches,
-): Promise<readonly Fingerprint[]> {
+) {
   const compareAndRelease = async () => {
     const names = pairs.map(({ to }) => quoted(to)).join(", ");
     await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
@@ -195,12 +196,11 @@ async function finishCopy(
   return found;
 }
 
-/** Counts come first: they tell nearly every other database apart without reading all of it. */
-async function completedCopy(
-  client: pg.ClientBase,
-  pairs: readonly CopyPair[],
-  source: SourceBatches,
-): Promise<readonly Fingerprint[] | undefined> {
+/**
+ * Each table's content, if all of them hold what the source does, as after a copy that has finished. Counts come first: they
+ * tell nearly every other database apart without reading all of it.
+ */
+async function completedCopy(client: pg.ClientBase, pairs: readonly CopyPair[], source: SourceBatches) {
   for (const { from, to } of pairs) {
     const { rows } = await client.query(`SELECT count(*)::text AS rows FROM ${quoted(to)}`);
     if (rows[0]?.rows !== String(from.rows)) return undefined;

@@ -15,18 +15,6 @@ export interface SourceTable {
   readonly rows: number;
 }
 
-/** The database that is copied. It is locked against every other process until it is closed, and not changed. */
-export interface CopySource {
-  readonly schema: number;
-  readonly settings: ReadonlyMap<string, string>;
-  /** The migrations of handlers and of the configuration that were applied, each by its identity. */
-  readonly migrations: readonly string[];
-  readonly tables: readonly SourceTable[];
-  /** The rows after a position, from the first one where there is none. */
-  rows(table: string, columns: readonly string[], after: string | undefined): Iterable<SourceRow>;
-  close(): void;
-}
-
 export interface TargetColumn {
   readonly name: string;
   /** PostgreSQL's name of the type, such as `timestamptz`. */
@@ -43,7 +31,6 @@ export interface TargetTable {
   readonly name: string;
   readonly columns: readonly TargetColumn[];
   readonly isEmpty: boolean;
-  /** The tables that its foreign keys point to. */
   readonly pointsTo: readonly string[];
 }
 
@@ -70,35 +57,6 @@ export interface Fingerprint {
 
 /** All rows of a table of the source, some at a time. */
 export type SourceBatches = (pair: CopyPair) => Iterable<readonly SourceRow[]>;
-
-export interface CopyTarget {
-  readonly migrations: readonly string[];
-  readonly tables: readonly TargetTable[];
-  readonly progress: CopyProgress | undefined;
-  /** Stores rows and the progress that includes them in one transaction. */
-  write(pair: CopyPair, rows: readonly SourceRow[], progress: CopyProgress): Promise<void>;
-  /** Stores a progress without rows. From here on no receiver starts on the target. */
-  begin(progress: CopyProgress): Promise<void>;
-  /**
-   * Compares every table with the source, inside a transaction that locks them, and then releases the target.
-   * @throws MaintenanceError that names the tables that differ; the target stays unreleased
-   */
-  finish(
-    pairs: readonly CopyPair[],
-    settings: ReadonlyMap<string, string>,
-    source: SourceBatches,
-  ): Promise<readonly Fingerprint[]>;
-  /** Each table's content, if all of them hold what the source does, as after a copy that has finished. */
-  completed(pairs: readonly CopyPair[], source: SourceBatches): Promise<readonly Fingerprint[] | undefined>;
-  close(): Promise<void>;
-}
-
-/** Written by the migrations of each database for itself, or merged at the end of a copy. */
-export const NOT_COPIED: ReadonlySet<string> = new Set([
-  "oncehook_schema",
-  "oncehook_handler_migrations",
-  "oncehook_settings",
-]);
 
 /** Identifies an applied migration, whatever the time it was applied. */
 export function migrationIdentity({ handler, name }: Readonly<Record<string, unknown>>): string {

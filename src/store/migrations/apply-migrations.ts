@@ -52,15 +52,13 @@ export interface MigrationReport {
   readonly applied: readonly string[];
 }
 
-/** Databases of earlier numbers were made before the first release. */
-const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 /** How many steps a database of this schema lacks. */
 export const pendingSteps = (schema: number) => STEPS.filter(({ number }) => number > schema).length;
 
 /** Why this version cannot use a database of this newest schema number, and what to do; undefined where it can. */
 export function outdatedSchema(schema: number): string | undefined {
-  if (schema >= OLDEST_SCHEMA) return undefined;
+  if (schema >= initialSchema.number) return undefined;
   return (
     `the database has schema ${schema}, of a development version before the first release, which this version cannot ` +
     "upgrade. Use a new database: another file, or another DATABASE_SCHEMA."
@@ -140,8 +138,7 @@ async function applyHandlerMigrations(
       try {
         if (now !== null) await migration.up(tx);
       } catch (cause) {
-        const words = `migration "${name}" failed, nothing was changed: ${String(cause)}`;
-        throw new MigrationError(words, { cause });
+        throw new MigrationError(`migration "${name}" failed, nothing was changed: ${String(cause)}`, { cause });
       }
     }
     for (const handler of now === null ? [] : missing)

@@ -46,10 +46,7 @@ async function hasServiceTables(client: pg.Client, schema: string | undefined): 
   return rows[0]?.schema !== null && rows[0]?.settings !== null;
 }
 
-/**
- * Checks a database's integrity, while it may be in use.
- * @throws MaintenanceError where it holds none of Oncehook's tables; the driver's error when the server does not answer
- */
+/** While it may be in use. @throws MaintenanceError without Oncehook's tables; the driver's error without an answer */
 export function checkPostgres(url: string, schema?: string): Promise<IntegrityReport> {
   return withConnection(url, { connectMs: ANSWER_TIMEOUT_MS }, async (client) => {
     await beginReading(client, schema);

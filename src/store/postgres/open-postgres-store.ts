@@ -8,7 +8,7 @@ import type { StoredRecord } from "../areas/records.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, postgresDialect } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
-import type { Database } from "../database.ts";
+import { type Database, run } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { DryRunOptions, PendingEvent } from "../once.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
@@ -38,19 +38,13 @@ const MIGRATION_TIMEOUT_MS = 60_000;
 const MIGRATION_LIMIT_MS = 6 * 3_600_000;
 /** The largest number of concurrent groups; all other work uses the other connections. */
 const MAX_GROUP_CONNECTIONS = 4;
-/** Connections that look-ups may use at a time. */
 const MAX_CONCURRENT_LOOKUPS = 2;
-/**
- * A group waits for no lock and no long statement. An event that needs one runs in its own transaction, with the usual limits.
- */
+/** A group waits for no lock and no long statement: an event that needs one runs in its own transaction. */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50, isForGroups: true };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
 const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
 
-/**
- * Connects to PostgreSQL, brings the schema up to date and returns the store.
- * @throws MigrationError for a newer schema or another environment's database
- */
+/** Brings the schema up to date. @throws MigrationError for a newer schema or another environment's database */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { durabilityWarnings, ...session } = await firstConnection(options.url, options.schema);
   const groupConnections = Math.min(MAX_GROUP_CONNECTIONS, Math.floor((options.poolSize - 1) / 2));
@@ -61,21 +55,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       : createPool({ url: options.url, ...session, size: groupConnections, ...GROUP_LIMITS });
   const opening = performance.now() + BACKGROUND_TIMEOUT_MS;
   try {
-    await retryUntil(
-      opening,
-      () => withClient(pool, opening, (client) => assertSearchPath(client, options.schema)),
-      transientReason,
-    );
+    const look = () => withClient(pool, opening, (client) => assertSearchPath(client, options.schema));
+    await retryUntil(opening, look, transientReason);
     const { applied, previousBaseUrl } = await migrate(options, session);
     const store = createStore(pool, groups, options);
-    return {
-      store,
-      report: { applied },
-      createdFile: undefined,
-      previousBaseUrl,
-      durabilityWarnings,
-      notes: [],
-    };
+    return { store, report: { applied }, createdFile: undefined, previousBaseUrl, durabilityWarnings, notes: [] };
   } catch (error) {
     await Promise.all([pool.end(), groups?.end()]);
     throw error;
@@ -85,10 +69,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 /** On a connection of its own: an index over a large table takes longer than any callback's statement may. */
 async function migrate(options: PostgresOptions, session: Pick<PoolOptions, "settings" | "isPooled">) {
   const { url, migrations, stamp, clock, lockTimeoutMs } = options;
-  const pool = createPool({
-    ...{ url, ...session, size: 1, lockTimeoutMs },
-    statementTimeoutMs: MIGRATION_LIMIT_MS,
-  });
+  const pool = createPool({ url, ...session, size: 1, lockTimeoutMs, statementTimeoutMs: MIGRATION_LIMIT_MS });
   const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
   const migrating = inTransaction(
     pool,
@@ -140,9 +121,8 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     ...createAreas(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {
-      await withClient(pool, performance.now() + BACKGROUND_TIMEOUT_MS, (client) =>
-        sendBatch(client, [WRITES_NOTHING]),
-      );
+      const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
+      await withClient(pool, deadline, (client) => sendBatch(client, [WRITES_NOTHING]));
     },
     // The server handles a failed disk; it ends its own process then.
     broken: new Promise(() => {}),
@@ -214,18 +194,13 @@ const TYPED_LOG_COLUMNS = sql.raw(
   LOG_COLUMNS.map((name) => `${name} ${CALLBACK_COLUMN_TYPES[name] ?? "text"}`).join(", "),
 );
 
-/**
- * All rows in one statement: they are stored together or not at all. Its text is the same for any number. A column without a
- * value is NULL.
- */
+/** One statement, so that all are stored or none; its text is the same for any number. A column without a value is NULL. */
 async function appendCallbacks({ write }: Database, rows: readonly CallbackLogEntry[]): Promise<void> {
   if (rows.length === 0) return;
   const objects = rows.map((row) => {
     const values = [...callbackValues(row, 0), ...(refusedValues(row) ?? [])];
     return Object.fromEntries(LOG_COLUMNS.map((name, index) => [name, values[index]]));
   });
-  await sql`INSERT INTO oncehook_callbacks (${LOG_COLUMN_LIST})
-    SELECT ${LOG_COLUMN_LIST} FROM jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) AS given (${TYPED_LOG_COLUMNS})`.execute(
-    write,
-  );
+  const given = sql`jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) AS given (${TYPED_LOG_COLUMNS})`;
+  await run(write, sql`INSERT INTO oncehook_callbacks (${LOG_COLUMN_LIST}) SELECT ${LOG_COLUMN_LIST} FROM ${given}`);
 }

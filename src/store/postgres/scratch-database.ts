@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import pg from "pg";
+import { withConnection } from "./wire/first-connection.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -11,16 +11,8 @@ export async function createScratchDatabase(server: string) {
   const name = `oncehook_test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);
   url.pathname = `/${name}`;
-  await administer(server, `CREATE DATABASE ${name}`);
-  return { url: url.href, drop: () => administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
-}
-
-async function administer(connectionString: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  const administer = (statement: string) =>
+    withConnection(server, { connectMs: CONNECT_TIMEOUT_MS }, async (client) => void (await client.query(statement)));
+  await administer(`CREATE DATABASE ${name}`);
+  return { url: url.href, drop: () => administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
 }

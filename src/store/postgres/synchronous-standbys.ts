@@ -26,10 +26,7 @@ export class SynchronousStandbys {
     this.#pool = pool;
   }
 
-  /**
-   * Resolves when the standbys have all that could be seen before this call.
-   * @throws NoConnection where they have not until the deadline
-   */
+  /** Resolves when the standbys have all that could be seen before this call. @throws NoConnection at the deadline */
   async confirm(deadline: Deadline): Promise<void> {
     const confirming = this.#confirm();
     if ((await withTimeout(confirming, Math.max(0, deadline - performance.now()), LATE)) !== LATE) return;

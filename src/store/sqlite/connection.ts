@@ -41,7 +41,6 @@ const PRAGMAS = new Set([
   "application_id",
 ]);
 
-/** The actions of a statement that only reads. */
 const READS = new Set([
   constants.SQLITE_SELECT,
   constants.SQLITE_READ,
@@ -54,7 +53,6 @@ function mayRun(pragma: string | null, value: string | null): boolean {
   return value === null ? name !== "wal_checkpoint" : PRAGMAS.has(name);
 }
 
-/** A compiled statement, and what it may do when it runs. */
 interface Compiled<T> {
   readonly value: T;
   readonly isWriting: boolean;

@@ -45,10 +45,7 @@ export function toStoreError(error: unknown): unknown {
   return new StoreError("unavailable", "the database cannot write: check its disk and its permissions", error);
 }
 
-/**
- * https://sqlite.org/rescode.html: the low byte of an extended code is the primary one. Errors of other services have an
- * `errcode` too.
- */
+/** The low byte of an extended code (https://sqlite.org/rescode.html); errors of other services have an `errcode` too. */
 export function primaryCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("code" in error) || !("errcode" in error)) return undefined;
   if (error.code !== "ERR_SQLITE_ERROR") return undefined;

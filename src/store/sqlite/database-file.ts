@@ -7,10 +7,7 @@ import { MaintenanceError, MigrationError } from "../store-errors.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** Runs `look` with a read-only connection. @throws the driver's error for a file that is not a database */
-export async function withReadOnlyDatabase<T>(
-  path: string,
-  look: (database: DatabaseSync) => T | Promise<T>,
-): Promise<T> {
+export async function withReadOnlyDatabase<T>(path: string, look: (database: DatabaseSync) => T | Promise<T>) {
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
     return await look(database);
@@ -19,10 +16,7 @@ export async function withReadOnlyDatabase<T>(
   }
 }
 
-/**
- * The name of a copy until it is whole. No other process has the name. Process ids are the same in every start of a container,
- * and a killed one leaves its file.
- */
+/** The name of a copy until it is whole. Not by process id: each start of a container has the same, and files may be left. */
 export function partialName(path: string): string {
   return `${path}.partial-${randomUUID()}`;
 }
@@ -49,9 +43,7 @@ export async function assertOwnFile(path: string): Promise<void> {
   } catch (cause) {
     // SQLite itself would only say that it cannot open the file.
     const message = `this user may not read and write ${path}, which belongs to the user ${stats.uid}`;
-    throw new MigrationError(`DATABASE_URL: ${message}; start as that one, or give it to this one (chown)`, {
-      cause,
-    });
+    throw new MigrationError(`DATABASE_URL: ${message}; start as that one, or give it to this one (chown)`, { cause });
   }
   if (stats.size === 0) return;
   const found = await withReadOnlyDatabase(path, (database) => database.prepare(SELECT_TABLES).all());
@@ -80,8 +72,6 @@ export function assertReadable(path: string): void {
   try {
     accessSync(path, constants.R_OK);
   } catch (cause) {
-    throw new MaintenanceError(`this user may not read ${path}; run this as the user of the receiver`, {
-      cause,
-    });
+    throw new MaintenanceError(`this user may not read ${path}; run this as the user of the receiver`, { cause });
   }
 }

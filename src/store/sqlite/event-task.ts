@@ -43,8 +43,6 @@ export function findRecord(connection: Connection, key: EventKey): StoredRecord 
   return row === undefined ? undefined : toRecord(row);
 }
 
-type EventState = Readonly<Record<"recorded" | "failed" | "prepared", number>>;
-
 /**
  * An event as a member of the writer's next group. There is one writer: a look-up at the begin still holds at the end. So the
  * record is written once, when it is complete.
@@ -73,7 +71,8 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
     const connection = this.#connection;
     const { record } = this.#event;
     const { source, eventId, eventType, version, bodySha256 } = record;
-    const state = connection.get(SELECT_EVENT_STATE, eventId, source) as EventState;
+    const found = connection.get(SELECT_EVENT_STATE, eventId, source);
+    const state = found as Record<"recorded" | "failed" | "prepared", number>;
     if (state.recorded === 1) {
       this.#result = duplicateOf(findRecord(connection, record), record);
       return false;
@@ -81,11 +80,10 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
     const startedAt = this.#clock.now();
     const { result, logEntry } = await runHandler(connection, this, this.#dryRun?.observer);
     const isKept = this.#dryRun === undefined;
-    const callbackId =
-      logEntry !== undefined && isKept ? connection.run(INSERT_CALLBACK, ...callbackValues(logEntry, 1)).lastId : null;
+    const logged = logEntry && isKept ? connection.run(INSERT_CALLBACK, ...callbackValues(logEntry, 1)) : undefined;
     const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
     const times = [startedAt.toISOString(), this.#clock.now().toISOString()];
-    connection.run(INSERT_RECORD, ...values, ...times, callbackId);
+    connection.run(INSERT_RECORD, ...values, ...times, logged?.lastId ?? null);
     if (state.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
     if (state.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
     if (!isKept && mayDeferKeys(connection)) this.#dryRun?.observer?.foreignKeysUnchecked();
@@ -94,27 +92,20 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
   }
 
   start(tx: Transaction, transaction: HandlerTransaction): unknown {
-    return this.#event.handle(this.#scope(tx, transaction));
+    const connection = this.#connection;
+    const { source, eventId } = this.#event.record;
+    let position = 0;
+    const enqueue: OnceScope["enqueue"] = ({ topic, payload }) => {
+      position += 1;
+      const at = this.#clock.now().toISOString();
+      const values = [source, eventId, position, topic, JSON.stringify(payload), at];
+      return trackCall(transaction, `notify("${topic}")`, () => void connection.run(INSERT_NOTIFICATION, ...values));
+    };
+    return this.#event.handle({ tx, enqueue });
   }
 
   complete(returned: unknown): Completion {
     return this.#event.complete(returned);
-  }
-
-  #scope(tx: Transaction, transaction: HandlerTransaction): OnceScope {
-    const connection = this.#connection;
-    const { source, eventId } = this.#event.record;
-    let position = 0;
-    return {
-      tx,
-      enqueue: ({ topic, payload }) => {
-        position += 1;
-        const at = this.#clock.now().toISOString();
-        const values = [source, eventId, position, topic, JSON.stringify(payload), at];
-        const what = `notify("${topic}")`;
-        return trackCall(transaction, what, () => void connection.run(INSERT_NOTIFICATION, ...values));
-      },
-    };
   }
 
   settle(): void {

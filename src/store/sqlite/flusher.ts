@@ -72,9 +72,7 @@ export class Flusher {
     return this.#next;
   }
 
-  /**
-   * A flush has failed, here or in a checkpoint, or a ROLLBACK. From now on the store takes nothing and calls nothing durable.
-   */
+  /** A flush or a ROLLBACK has failed. From now on the store takes nothing and calls nothing durable. */
   markFailed(cause: unknown, message = WAL_FLUSH_FAILED): StoreError {
     this.#error ??= new StoreError("unavailable", message, cause);
     this.#failure.resolve(this.#error);

@@ -11,6 +11,12 @@ const NOT_ENDED = "a transaction could not be rolled back; check the disk and re
 const UNUSABLE = "the connection that writes takes no transaction or savepoint any more; restart";
 
 /**
+ * `next`: another member may share the transaction; `last`: a savepoint or PRAGMA of this one lasts until COMMIT; `undo all`:
+ * only a ROLLBACK undoes its writes, which must not stay.
+ */
+export type GoesOn = "next" | "last" | "undo all";
+
+/**
  * The transaction of a group. It is optimistic, without savepoints, until a member fails after it has written. Then the group
  * runs again, and the groups of the next second run, with a savepoint for each member. An error that would come back at each
  * event breaks the store.
@@ -43,10 +49,7 @@ export class GroupTransaction {
     return this.#connection.database.isTransaction;
   }
 
-  /**
-   * @returns what keeps the lock for now, where another process has it
-   * @throws StoreError after which no transaction begins, or none until the machine is well
-   */
+  /** @returns what keeps the lock for now @throws StoreError: none begins any more, or until the machine is well */
   begin(): unknown {
     this.#flusher.assertIntact();
     this.#hasSavepoints = performance.now() < this.#savepointsUntil;
@@ -65,10 +68,7 @@ export class GroupTransaction {
     this.#commit.run();
   }
 
-  /**
-   * The transaction has the lock already, so that nothing but a statement in progress makes a savepoint busy.
-   * @throws StoreError
-   */
+  /** The lock is taken already, so that only a statement in progress makes a savepoint busy. @throws StoreError */
   beginMember(): void {
     this.#connection.hasWritten = false;
     this.#connection.outlivesMember = false;
@@ -80,12 +80,8 @@ export class GroupTransaction {
     }
   }
 
-  /**
-   * @returns `next` if another member may share the transaction; `last` if a savepoint or PRAGMA of this one lasts
-   *   until COMMIT; `undo all` if only a ROLLBACK undoes its writes, which must not stay
-   * @throws the driver's error
-   */
-  endMember(keep: boolean): "next" | "last" | "undo all" {
+  /** @throws the driver's error */
+  endMember(keep: boolean): GoesOn {
     if (this.#hasSavepoints) {
       if (!keep) this.#undo.run();
       this.#release.run();
@@ -98,11 +94,8 @@ export class GroupTransaction {
     this.#savepointsUntil = performance.now() + SAVEPOINTS_MS;
   }
 
-  /**
-   * A member that cannot be undone by itself, on a disk that fails, say, is undone with its group.
-   * @throws StoreError where that does not leave a connection that can be used
-   */
-  undoMember(): "next" | "last" | "undo all" {
+  /** If it cannot be undone by itself, its group is. @throws StoreError if that leaves no usable connection */
+  undoMember(): GoesOn {
     if (!this.isOpen) return "undo all";
     try {
       return this.endMember(false);

@@ -14,10 +14,7 @@ import { createTransactionHandle, type TransactionDriver } from "../transaction-
 import type { Connection } from "./connection.ts";
 import { isSystemError, toStoreError, transientReason } from "./database-errors.ts";
 
-/**
- * A transaction of its own, for the schema: nothing else is at work yet.
- * @throws whatever `run` threw, after the rollback; StoreError when the database could not
- */
+/** For the schema. @throws whatever `run` threw, after the rollback; StoreError when the database could not */
 export async function inTransaction<T>(
   connection: Connection,
   deadline: Deadline,
@@ -46,11 +43,7 @@ export interface HandlerRun<T> {
  * Runs a handler inside the open transaction, while the connection refuses what no handler may do.
  * @throws what the handler threw, or what SQLite made of its statements
  */
-export async function runHandler<T>(
-  connection: Connection,
-  run: HandlerRun<T>,
-  observer?: TransactionObserver,
-): Promise<T> {
+export async function runHandler<T>(connection: Connection, run: HandlerRun<T>, observer?: TransactionObserver) {
   connection.isInHandler = true;
   const transaction = new HandlerTransaction(() => connection.database.isTransaction, observer);
   try {
@@ -110,11 +103,7 @@ function guardedConnection(connection: Connection, transaction: HandlerTransacti
   });
 }
 
-function guardedStatement(
-  statement: StatementSync,
-  transaction: HandlerTransaction,
-  isWriting: boolean,
-): StatementSync {
+function guardedStatement(statement: StatementSync, transaction: HandlerTransaction, isWriting: boolean) {
   const iterate = isWriting ? rowsOfAll : rowsOneByOne;
   return guardConnection(statement, transaction, {
     name: "statement",
@@ -124,10 +113,7 @@ function guardedStatement(
   });
 }
 
-/**
- * A writing statement in progress lets no savepoint begin, and its constraints are checked at its end. So it runs to its end
- * at once.
- */
+/** At once: a writing statement in progress lets no savepoint begin, and its constraints are checked at its end. */
 function rowsOfAll(statement: StatementSync, values: SQLInputValue[]): Iterator<unknown> {
   const rows = statement.all(...values);
   return (function* () {
@@ -135,14 +121,9 @@ function rowsOfAll(statement: StatementSync, values: SQLInputValue[]): Iterator<
   })();
 }
 
-/** The iterators that each handler reads row by row. */
 const iterators = new WeakMap<HandlerTransaction, Set<Iterator<unknown>>>();
 
-function rowsOneByOne(
-  statement: StatementSync,
-  values: SQLInputValue[],
-  transaction: HandlerTransaction,
-): Iterator<unknown> {
+function rowsOneByOne(statement: StatementSync, values: SQLInputValue[], transaction: HandlerTransaction) {
   const rows = statement.iterate(...values);
   const open = getOrMake(iterators, transaction, () => new Set<Iterator<unknown>>()).add(rows);
   return (function* () {

@@ -166,12 +166,7 @@ function createWriteProbe({ write }: Database, clock: SqliteOptions["clock"]): (
 function createDatabase(connection: Connection, reader: Connection, writer: Writer): Database {
   const inside = bindQuery(sqliteDialect, async (query) => connection.execute(query));
   const transact: Database["transact"] = (work, options) =>
-    writer.submit(
-      NO_EVENT,
-      performance.now() + BACKGROUND_TIMEOUT_MS,
-      async () => ({ value: await work(inside), keep: true }),
-      options,
-    );
+    writer.submit(NO_EVENT, performance.now() + BACKGROUND_TIMEOUT_MS, () => work(inside), options);
   return {
     dialect: "sqlite",
     read: bindQuery(sqliteDialect, (query) =>

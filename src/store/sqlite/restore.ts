@@ -21,7 +21,7 @@ export interface Restored {
   readonly keptAs: string | undefined;
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly from: string;
   readonly path: string;
   /** Whose database it is to be: a copy of another environment's is refused. */

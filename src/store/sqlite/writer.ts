@@ -5,14 +5,8 @@ import { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";
 import { isConstraintError, toStoreError } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
-import { GroupTransaction } from "./group-transaction.ts";
+import { type GoesOn, GroupTransaction } from "./group-transaction.ts";
 import { WriterQueue, type WriterTask } from "./writer-queue.ts";
-
-/** The result of a piece of work, and whether its writes shall stay. */
-export interface TaskResult<T> {
-  readonly value: T;
-  readonly keep: boolean;
-}
 
 /** A group starts no further member at this size or age: finished members wait for the commit. */
 const MAX_GROUP_SIZE = 256;
@@ -28,7 +22,6 @@ const FLUSH_TOO_SLOW = "the flush of COMMIT was still running at the deadline; c
 /** A task that ran. It may have read what others in the group wrote, so its result is reported after the flush. */
 interface FinishedTask {
   readonly task: WriterTask;
-  /** Set where it failed. */
   readonly failure?: { readonly error: unknown };
 }
 
@@ -70,12 +63,7 @@ export class Writer {
    * @param options `mayWait`: no response waits for it, so it shares the commit and the flush of the next group
    * @throws what `work` threw, all of it undone; StoreError when the database could not do it before the deadline
    */
-  submit<T>(
-    eventKey: string,
-    deadline: Deadline,
-    work: () => Promise<TaskResult<T>> | TaskResult<T>,
-    { mayWait = false } = {},
-  ): Promise<T> {
+  submit<T>(eventKey: string, deadline: Deadline, work: () => Promise<T> | T, { mayWait = false } = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let value: T;
       const task: WriterTask = {
@@ -83,9 +71,8 @@ export class Writer {
         deadline,
         needsOwnTransaction: false,
         async run() {
-          const worked = await work();
-          value = worked.value;
-          return worked.keep;
+          value = await work();
+          return true;
         },
         settle: () => resolve(value),
         fail: reject,
@@ -101,7 +88,6 @@ export class Writer {
     this.#working ??= this.#work();
   }
 
-  /** Resolves when nothing is left to do. */
   async drain(): Promise<void> {
     this.#startJoining();
     while (this.#working !== undefined) await this.#working;
@@ -170,7 +156,7 @@ export class Writer {
     const end = performance.now() + MAX_GROUP_AGE_MS;
     for (let task = this.#queue.next(); task !== undefined; task = this.#queue.next()) {
       this.#queue.running.set(task.eventKey, true);
-      let goesOn: "next" | "last" | "undo all";
+      let goesOn: GoesOn;
       try {
         this.#transaction.beginMember();
         goesOn = this.#transaction.endMember(await task.run());
@@ -264,10 +250,7 @@ export class Writer {
     for (const { task } of done) task.fail(fault);
   }
 
-  /**
-   * A member has failed after it had written, or an error has ended the transaction. The others' writes are undone with it.
-   * @throws where that could not be rolled back
-   */
+  /** A member has failed after it had written, or an error has ended the transaction. @throws if it stays open */
   #runAgain(done: readonly FinishedTask[]): void {
     const wasOpen = this.#transaction.isOpen;
     if (!this.#transaction.rollBack()) throw new Error("ROLLBACK failed");

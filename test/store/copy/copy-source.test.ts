@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { CopySource } from "../../../src/store/copy/copy.ts";
+import type { CopySource } from "../../../src/store/copy/copy-source.ts";
 import { openCopySource } from "../../../src/store/copy/index.ts";
 import { openTarget } from "../../support/open-target.ts";
 

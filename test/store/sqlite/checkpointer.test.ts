@@ -67,10 +67,11 @@ function threadThat(does: string): Pick<CheckpointOptions, "code"> {
 
 /** One commit of some pages, unless it shall be of more. */
 function write({ writer, connection }: Parts, bytes = 20_000): Promise<void> {
-  return writer.submit("", performance.now() + 10_000, () => ({
-    value: void connection.run("INSERT INTO t VALUES (zeroblob(?))", bytes),
-    keep: true,
-  }));
+  return writer.submit(
+    "",
+    performance.now() + 10_000,
+    () => void connection.run("INSERT INTO t VALUES (zeroblob(?))", bytes),
+  );
 }
 
 function rowsIn(path: string): number {

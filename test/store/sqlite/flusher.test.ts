@@ -62,7 +62,7 @@ describe("a commit on SQLite", () => {
   it("a commit is confirmed when the disk has it, and not before", () =>
     withWriter(async (writer, { flushes }) => {
       const ended: string[] = [];
-      const work = writer.submit("e1", SOON(), () => ({ value: "done", keep: true }));
+      const work = writer.submit("e1", SOON(), () => "done");
       void work.then((value) => ended.push(value));
       await expect.poll(() => flushes.length).toBe(1);
       expect(ended).toEqual([]);
@@ -75,7 +75,7 @@ describe("a commit on SQLite", () => {
       const order: number[] = [];
       const member = (number: number) => () => {
         order.push(number);
-        return { value: number, keep: true };
+        return number;
       };
       const first = writer.submit("e1", SOON(), member(1));
       await expect.poll(() => flushes.length).toBe(1);
@@ -92,19 +92,19 @@ describe("a commit on SQLite", () => {
 
   it("a commit that the disk refuses is no success, and later ones are refused", () =>
     withWriter(async (writer, { flushes }) => {
-      const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
+      const work = writer.submit("e1", SOON(), () => 1);
       const failed = expect(work).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       await expect.poll(() => flushes.length).toBe(1);
       flushes[0]?.reject(new Error("EIO"));
       await failed;
-      const later = writer.submit("e2", SOON(), () => ({ value: 2, keep: true }));
+      const later = writer.submit("e2", SOON(), () => 2);
       await expect(later).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
       await writer.drain();
     }));
 
   it("a drain resolves when the disk has the commits, and not before", () =>
     withWriter(async (writer, { flushes }) => {
-      const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
+      const work = writer.submit("e1", SOON(), () => 1);
       await expect.poll(() => flushes.length).toBe(1);
       const ended: string[] = [];
       const drained = writer.drain().then(() => ended.push("drained"));
@@ -132,7 +132,7 @@ describe("a commit on SQLite", () => {
         fail: (error) => ends.push((error as StoreError).reason),
       });
       // One with a later deadline shares the commit, and waits for the disk.
-      const later = writer.submit("e2", SOON(), () => ({ value: "done", keep: true }));
+      const later = writer.submit("e2", SOON(), () => "done");
       await expect.poll(() => ends, { timeout: 5_000 }).toEqual(["commit_unknown"]);
       flushes[0]?.resolve();
       expect(await later).toBe("done");
@@ -160,7 +160,7 @@ describe("a commit on SQLite", () => {
 
   it("a failed flush is not repeated, because a second one would report success for lost data", () =>
     withWriter(async (writer, { flushes }) => {
-      const submit = (name: string) => writer.submit(name, SOON(), () => ({ value: name, keep: true }));
+      const submit = (name: string) => writer.submit(name, SOON(), () => name);
       const first = expect(submit("e1")).rejects.toMatchObject({ reason: "commit_unknown" });
       await expect.poll(() => flushes.length).toBe(1);
       // Committed while the first flush is under way: it waits for a second one.
@@ -194,7 +194,7 @@ describe("a commit on SQLite", () => {
     try {
       await rm(`${path}-wal`);
       await replace(`${path}-wal`);
-      const work = () => ({ value: connection.run("INSERT INTO t VALUES (1)").changes, keep: true });
+      const work = () => connection.run("INSERT INTO t VALUES (1)").changes;
       await expect(writer.submit("e1", SOON(), work)).rejects.toMatchObject({ reason: "commit_unknown" });
       expect(await flusher.broken).toMatchObject({ reason: "unavailable", cause: { code } });
     } finally {

@@ -68,7 +68,7 @@ it("events that wait on SQLite fail as unavailable where the database accepts no
   Reflect.set(troubled, "database", new DatabaseSync(file));
   try {
     const writer = new Writer(troubled, flusher, () => {});
-    const ended = writer.submit("e1", soon(), () => ({ value: 1, keep: true }));
+    const ended = writer.submit("e1", soon(), () => 1);
     await expect(ended).rejects.toMatchObject({
       name: "StoreError",
       reason: "unavailable",

@@ -28,10 +28,7 @@ async function withWriter(run: (opened: Opened) => Promise<void>, committed = ()
   const flusher = new Flusher(openWal(path));
   const writer = new Writer(connection, flusher, committed);
   const write = (n: number) =>
-    writer.submit(`e${n}`, SOON(), () => ({
-      value: connection.run("INSERT INTO t VALUES (?)", n).changes,
-      keep: true,
-    }));
+    writer.submit(`e${n}`, SOON(), () => connection.run("INSERT INTO t VALUES (?)", n).changes);
   const rows = () => connection.database.prepare("SELECT n FROM t").all();
   try {
     await run({ path, connection, flusher, writer, write, rows });
@@ -50,7 +47,7 @@ function recorded(writer: Writer) {
     writer.submit(name, SOON(), () => {
       runs.push(name);
       work();
-      return { value: name, keep: true };
+      return name;
     });
   return { runs, run };
 }
@@ -131,7 +128,7 @@ describe("the writer of SQLite", () => {
       );
       const orphan = opened.writer.submit("e1", SOON(), () => {
         refuse(opened.connection, "ROLLBACK");
-        return { value: opened.connection.run("INSERT INTO child VALUES (404)").changes, keep: true };
+        return opened.connection.run("INSERT INTO child VALUES (404)").changes;
       });
       await expect(orphan).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       await expect(opened.write(2)).rejects.toThrow(BROKEN.message);
@@ -196,7 +193,7 @@ describe("the writer of SQLite", () => {
       const first = write(1);
       const leaving = writer.submit("e2", SOON(), () => {
         unfinished.push(start(connection.database, "INSERT INTO t VALUES (2) RETURNING n"));
-        return { value: 2, keep: true };
+        return 2;
       });
       for (const one of [first, leaving])
         await expect(one).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
@@ -223,11 +220,11 @@ describe("the writer of SQLite", () => {
 
   it("the writer calls an event in progress until its commit, and no longer", () =>
     withWriter(async ({ writer, path }) => {
-      await writer.submit("e1", SOON(), () => ({ value: undefined, keep: true }));
+      await writer.submit("e1", SOON(), () => undefined);
       const other = new DatabaseSync(path);
       try {
         other.exec("BEGIN IMMEDIATE");
-        const late = writer.submit("e1", performance.now(), () => ({ value: undefined, keep: true }));
+        const late = writer.submit("e1", performance.now(), () => undefined);
         await expect(late).rejects.toMatchObject({
           name: "StoreError",
           reason: "unavailable",
@@ -244,7 +241,7 @@ describe("the writer of SQLite", () => {
     let commits = 0;
     await withWriter(
       async ({ writer, write }) => {
-        const waiting = writer.submit(NO_EVENT, SOON(), () => ({ value: "shared", keep: true }), {
+        const waiting = writer.submit(NO_EVENT, SOON(), () => "shared", {
           mayWait: true,
         });
         expect([await write(1), await waiting]).toEqual([1, "shared"]);
@@ -258,14 +255,14 @@ describe("the writer of SQLite", () => {
 
   it("a task that may wait is committed where no event follows", () =>
     withWriter(async ({ connection, writer, rows }) => {
-      const insert = () => ({ value: connection.run("INSERT INTO t VALUES (1)").changes, keep: true });
+      const insert = () => connection.run("INSERT INTO t VALUES (1)").changes;
       expect(await writer.submit(NO_EVENT, SOON(), insert, { mayWait: true })).toBe(1);
       expect(rows()).toEqual([{ n: 1 }]);
     }));
 
   it("the writer commits a task that may wait before it has drained", () =>
     withWriter(async ({ connection, writer, rows }) => {
-      const insert = () => ({ value: connection.run("INSERT INTO t VALUES (1)").changes, keep: true });
+      const insert = () => connection.run("INSERT INTO t VALUES (1)").changes;
       void writer.submit(NO_EVENT, SOON(), insert, { mayWait: true });
       await writer.drain();
       expect(rows()).toEqual([{ n: 1 }]);
@@ -273,12 +270,11 @@ describe("the writer of SQLite", () => {
 
   it("a background task that reaches its deadline is unavailable, although another one is at work", () =>
     withWriter(async ({ writer }) => {
-      const done = { value: undefined, keep: true };
       const atWork = writer.submit(NO_EVENT, SOON(), async () => {
-        await expect(writer.submit(NO_EVENT, performance.now(), () => done)).rejects.toMatchObject({
+        await expect(writer.submit(NO_EVENT, performance.now(), () => undefined)).rejects.toMatchObject({
           reason: "unavailable",
         });
-        return done;
+        return undefined;
       });
       await atWork;
     }));
@@ -303,7 +299,7 @@ describe("the writer of SQLite", () => {
     withWriter(async ({ path, connection, writer }) => {
       const other = new DatabaseSync(path);
       const deadline = performance.now() + 200;
-      const first = writer.submit("e1", deadline, () => ({ value: 1, keep: true }));
+      const first = writer.submit("e1", deadline, () => 1);
       const second = writer.submit("e2", deadline, async () => {
         connection.run("INSERT INTO t VALUES (2)");
         // Meanwhile the queue looks for deadlines, and is empty.
@@ -326,7 +322,7 @@ describe("the writer of SQLite", () => {
       const slow = writer.submit("slow", soon, async () => {
         runs += 1;
         await sleep(60);
-        return { value: "slow", keep: true };
+        return "slow";
       });
       const others = [write(1), write(2)];
       expect(await slow).toBe("slow");
@@ -344,7 +340,7 @@ describe("the writer of SQLite", () => {
           atWork.resolve();
           await until;
           order.push(name);
-          return { value: name, keep: true };
+          return name;
         });
       const first = submit("first", work.promise);
       await atWork.promise;
@@ -369,9 +365,9 @@ describe("the writer of SQLite", () => {
       const failing = writer.submit("e1", SOON(), () => Promise.reject(new Error("of its own")));
       const slow = writer.submit("e2", SOON(), async () => {
         await expect(late).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
-        return { value: "slow", keep: true };
+        return "slow";
       });
-      const late = writer.submit("e1", performance.now() + 5, () => ({ value: undefined, keep: true }));
+      const late = writer.submit("e1", performance.now() + 5, () => undefined);
       await expect(failing).rejects.toThrow("of its own");
       expect(await slow).toBe("slow");
     }));
@@ -382,7 +378,7 @@ describe("the writer of SQLite", () => {
       const insert = () => {
         runs += 1;
         refuse(connection, "COMMIT");
-        return { value: connection.run("INSERT INTO t VALUES (?)", runs).changes, keep: true };
+        return connection.run("INSERT INTO t VALUES (?)", runs).changes;
       };
       const both = [writer.submit("e1", SOON(), insert), writer.submit("e2", SOON(), insert)];
       for (const one of both) await expect(one).rejects.toMatchObject({ reason: "commit_failed" });
@@ -399,7 +395,7 @@ describe("the writer of SQLite", () => {
         const all = Array.from({ length: 600 }, (_, index) =>
           writer.submit(`e${index}`, SOON(), () => {
             members += 1;
-            return { value: index, keep: true };
+            return index;
           }),
         );
         expect((await Promise.all(all)).length).toBe(600);

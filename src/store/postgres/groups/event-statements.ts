@@ -14,7 +14,6 @@ import type { WireStatement, WireValue } from "../wire/message-writer.ts";
 import { prepared } from "../wire/prepared-names.ts";
 import type { StatementResult } from "../wire/statement-batch.ts";
 
-/** A notification that a handler enqueued. */
 export interface QueuedNotification {
   readonly topic: string;
   /** JSON. */
@@ -94,7 +93,6 @@ function keyLists(keys: readonly EventKey[]): WireValue[] {
   return [keys.map(({ eventId }) => eventId), keys.map(({ source }) => source)];
 }
 
-/** The records that `selectRecords` found. */
 export function toStoredRecords(answer: StatementResult | undefined): StoredRecord[] {
   return (answer?.rows ?? []).map((values) => {
     const row = Object.fromEntries(RECORD_FIELDS.map((name, index) => [name, values[index] ?? null]));
@@ -195,21 +193,16 @@ function arrays(
 }
 
 /** Everything that becomes true with the events of an optimistic group, each kind of row in one statement. */
-export function completedStatements(
-  events: readonly CompletedEvent[],
-  startedAt: Date,
-  endedAt: Date,
-): WireStatement[] {
+export function completedStatements(events: readonly CompletedEvent[], startedAt: Date, endedAt: Date) {
   const times = [startedAt.toISOString(), endedAt.toISOString()];
   const statements: WireStatement[] = [];
   const notifications = events.flatMap(({ record: { source, eventId }, notifications }) =>
     notifications.map(({ topic, payload, at }, index) => [source, eventId, index + 1, topic, payload, at]),
   );
-  if (notifications.length > 0)
-    statements.push({
-      ...INSERT_NOTIFICATIONS,
-      values: transposed(notifications, NOTIFICATION_COLUMNS, NOTIFICATION_TYPES),
-    });
+  if (notifications.length > 0) {
+    const values = transposed(notifications, NOTIFICATION_COLUMNS, NOTIFICATION_TYPES);
+    statements.push({ ...INSERT_NOTIFICATIONS, values });
+  }
   const logged = events.filter(({ completion }) => completion.logEntry !== undefined);
   if (logged.length > 0) {
     const rows = logged.map(({ completion }) => callbackValues(completion.logEntry as CallbackLogEntry, 1));

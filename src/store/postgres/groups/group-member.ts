@@ -11,7 +11,6 @@ import type { HandlerResult } from "./event-statements.ts";
 import { createGroupHandle, type Execute } from "./handle.ts";
 import { runMemberHandler } from "./single-event.ts";
 
-/** Runs an event in a transaction of its own. */
 export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
 
 /** An event in the queue or in a group. Only the first of `runInOwnTransaction`, `settle` and `fail` counts. */

@@ -41,9 +41,7 @@ export class GroupScheduler {
   #activeGroups = 0;
   #queueCheck: NodeJS.Timeout | undefined;
 
-  /**
-   * @param pool one connection per concurrent group; without it every event runs in its own transaction
-   */
+  /** @param pool one connection per concurrent group; without it every event runs in its own transaction */
   constructor(pool: pg.Pool | undefined, clock: Clock, runInOwnTransaction: RunInOwnTransaction) {
     this.#pool = pool;
     this.#clock = clock;
@@ -98,10 +96,7 @@ export class GroupScheduler {
     const [first, second] = group;
     const pool = this.#pool;
     if (first === undefined || pool === undefined) return;
-    if (second === undefined) {
-      await this.#runSingle(first);
-      return;
-    }
+    if (second === undefined) return this.#runSingle(first);
     let again: readonly QueuedEvent[] = [];
     try {
       const deadline = Math.min(...group.map((event) => event.deadline));

@@ -42,7 +42,6 @@ const classify = remembered(
   MAX_CLASSIFIED_LENGTH,
 );
 
-/** `SELECT … INTO` makes a table. */
 function makesTable([first = ""]: LeadingWords, sql: string): boolean {
   return (
     ["SELECT", "WITH", "VALUES"].includes(first) &&
@@ -77,8 +76,6 @@ const ALLOWED = [
   "user",
 ];
 
-type DriversStatement = Readonly<Partial<Record<"text" | "values" | "name", unknown>>>;
-
 const rulesFor = (transaction: HandlerTransaction, client: pg.ClientBase): GuardRules => ({
   name: "connection",
   allowed: ALLOWED,
@@ -100,19 +97,12 @@ function isMember(of: unknown, name: string): boolean {
   return typeof of === "object" && of !== null && typeof Reflect.get(of, name) === "function";
 }
 
-/**
- * The extended protocol takes one statement a text, so that no text can hide a COMMIT behind another statement.
- * @returns the arguments with which the driver's `query` uses it
- */
-function asOneStatement(
-  args: readonly unknown[],
-  transaction: HandlerTransaction,
-  client: pg.ClientBase,
-): readonly unknown[] {
+/** Uses the extended protocol, which takes one statement a text: none can hide a COMMIT behind another. */
+function asOneStatement(args: readonly unknown[], transaction: HandlerTransaction, client: pg.ClientBase) {
   const [given, ...rest] = args;
   if (typeof given !== "string" && (typeof given !== "object" || given === null)) return args;
-  const statement: DriversStatement = typeof given === "string" ? { text: given } : given;
-  const { text, values, name } = statement;
+  const statement = typeof given === "string" ? { text: given } : given;
+  const { text, values, name }: Partial<Record<"text" | "values" | "name", unknown>> = statement;
   if (typeof text === "string") assertAllowedAlone(text, transaction, client);
   for (const list of [values, rest[0]]) if (Array.isArray(list)) assertValues(list);
   // A prototype may hold what an object of a query builder gives.
@@ -165,20 +155,12 @@ export function createGroupHandle(transaction: HandlerTransaction, execute: Exec
   });
 }
 
-function createHandle(
-  transaction: HandlerTransaction,
-  driver: Omit<TransactionDriver, "dialect" | "sqlDialect">,
-): Transaction {
+function createHandle(transaction: HandlerTransaction, driver: Omit<TransactionDriver, "dialect" | "sqlDialect">) {
   const execute: Execute = (statement) => {
     assertValues(statement.parameters);
     return driver.execute(statement);
   };
-  return createTransactionHandle(transaction, {
-    dialect: "postgres",
-    sqlDialect: postgresDialect,
-    ...driver,
-    execute,
-  });
+  return createTransactionHandle(transaction, { dialect: "postgres", sqlDialect: postgresDialect, ...driver, execute });
 }
 
 export function createUngroupedHandle(client: pg.ClientBase, transaction: HandlerTransaction): Transaction {

@@ -64,10 +64,7 @@ export interface TransactionWork<T> {
   readonly closing: (value: T) => readonly WireStatement[] | "rollback";
 }
 
-/**
- * A transaction of its own, on a connection of its own.
- * @throws whatever `run` threw, after the rollback; StoreError `commit_failed` when COMMIT did not answer well
- */
+/** On a connection of its own. @throws what `run` threw, after the rollback; StoreError as `commit` does */
 export async function inTransaction<T>(
   pool: pg.Pool,
   limits: TransactionLimits,
@@ -129,12 +126,7 @@ export async function commit(client: pg.ClientBase, last: readonly WireStatement
   }
 }
 
-function commitError(
-  client: pg.ClientBase,
-  closing: StatementBatch,
-  last: readonly WireStatement[],
-  cause: unknown,
-): unknown {
+function commitError(client: pg.ClientBase, closing: StatementBatch, last: readonly WireStatement[], cause: unknown) {
   if (!closing.isSent) return cause;
   // Answers come in order: a statement before COMMIT that was refused kept the server from ever coming to it.
   if (cause instanceof pg.DatabaseError && closing.results.length < last.length) {

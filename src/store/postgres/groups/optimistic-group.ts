@@ -219,11 +219,7 @@ class OptimisticMember {
     this.#isRunning = false;
   }
 
-  /**
-   * Ends the handle.
-   * @param isAborted whether the transaction is aborted, so that the failure of this member says nothing
-   * @returns why the member cannot stay in the group
-   */
+  /** Ends the handle. @param isAborted whether the failure of this member says nothing @returns why it cannot stay */
   close(isAborted: boolean): Unfit | undefined {
     // A handler that still runs waits for its statements, which then fail.
     if (this.#isRunning) this.transaction.isOpen = false;

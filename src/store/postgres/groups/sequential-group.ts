@@ -46,7 +46,6 @@ export class SequentialGroup {
   readonly #client: pg.ClientBase;
   readonly #clock: Clock;
   readonly #eligibility: GroupEligibility;
-  /** The earliest of its events. */
   #deadline: Deadline = Number.POSITIVE_INFINITY;
   readonly #done: CompletedMember[] = [];
   /** Events whose inserted record is deleted before commit. */
@@ -77,8 +76,7 @@ export class SequentialGroup {
       for (const callback of this.#afterCommit) callback();
       return rest;
     } catch (error) {
-      // A refused COMMIT leaves nothing. One of them broke a constraint that only COMMIT checks, and the others shall not pay for
-      // it.
+      // A refused COMMIT leaves nothing: one of them broke a constraint that only COMMIT checks, and the others run again.
       const isKnown = !(error instanceof StoreError && error.reason === "commit_unknown");
       await rollback(this.#client);
       for (const { event } of isKnown ? [] : this.#done) event.fail(error);

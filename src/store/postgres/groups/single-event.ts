@@ -66,17 +66,15 @@ export async function handleSingle(
       // completion, and nothing could be found afterwards.
       await nextTurn();
       endHandlerTransaction(transaction);
-      const completed = (stored: Completion) => [
-        ...RESET_SESSION,
-        ...completionStatements(record, stored, notifications, clock.now()),
-      ];
+      const completed = (stored: Completion) => completionStatements(record, stored, notifications, clock.now());
       const { result } = completion;
       if (dryRun !== undefined) {
         // Checks that only COMMIT would make are made now: a dry run promises no more than the real one keeps.
-        await sendBatch(client, [...completed({ result }), { text: "SET CONSTRAINTS ALL IMMEDIATE" }]);
+        const check = { text: "SET CONSTRAINTS ALL IMMEDIATE" };
+        await sendBatch(client, [...RESET_SESSION, ...completed({ result }), check]);
         return { kind: "dry-run", result };
       }
-      closing = completed(completion);
+      closing = [...RESET_SESSION, ...completed(completion)];
       return { kind: "completed", result };
     },
     closing: () => closing,
@@ -91,9 +89,8 @@ export async function runMemberHandler(
   clock: Clock,
 ): Promise<HandlerResult> {
   const notifications: QueuedNotification[] = [];
-  const returned = await event.handle(
-    createScope(tx, transaction, clock, (notification) => notifications.push(notification)),
-  );
+  const scope = createScope(tx, transaction, clock, (notification) => notifications.push(notification));
+  const returned = await event.handle(scope);
   // If the group gave this run up, another one completes the event.
   assertOpen(transaction);
   endHandlerTransaction(transaction);

@@ -40,10 +40,8 @@ const PROTOCOL_VIOLATION = "08P01";
 
 /** Too few values, say: the connection goes on. Poolers give what they lost the same state, but end the connection. */
 function isRefusedMessage(error: unknown): boolean {
-  return causes(error).some(
-    (cause) =>
-      "code" in cause && cause.code === PROTOCOL_VIOLATION && "severity" in cause && cause.severity === "ERROR",
-  );
+  const refused = causes(error).filter((cause) => "code" in cause && cause.code === PROTOCOL_VIOLATION);
+  return refused.some((cause) => "severity" in cause && cause.severity === "ERROR");
 }
 
 const STATEMENT_CANCELLED = "57014";

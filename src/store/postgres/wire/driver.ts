@@ -41,13 +41,8 @@ export function internalsOf(client: pg.ClientBase): ClientInternals {
 
 const OF_RESULT = { addFields: "function", parseRow: "function", rows: "object" };
 const OF_STREAM = { writable: "boolean", write: "function" };
-const OF_CONNECTION = {
-  parsedStatements: "object",
-  on: "function",
-  removeListener: "function",
-  sendCopyFail: "function",
-  sync: "function",
-};
+const OF_EMITTER = { on: "function", removeListener: "function" };
+const OF_CONNECTION = { ...OF_EMITTER, parsedStatements: "object", sendCopyFail: "function", sync: "function" };
 const OF_CLIENT = { processID: "object", getTransactionStatus: "function", connection: "object" };
 /** The client calls these of the sent object, in the order of the server's messages. The driver's query has them too. */
 const OF_QUERY = {

@@ -4,14 +4,8 @@ import { backoffDelays } from "../../retry-until.ts";
 import { assertDriver, internalsOf } from "./driver.ts";
 import { sendBatch } from "./statement.ts";
 
-const LIMITS = {
-  /** One try, and each of its statements. */
-  tryMs: 2_500,
-  /** Without any answer (wrong port, firewall) the start fails after this time. */
-  unansweredMs: 2_500,
-  /** A server that says that it starts, or is full, will answer soon. */
-  startingMs: 10_000,
-};
+/** Without any answer (wrong port, firewall) a try, and the start, end; a server that starts, or is full, answers soon. */
+const LIMITS = { tryMs: 2_500, unansweredMs: 2_500, startingMs: 10_000 };
 const STARTING = ["57P01", "57P02", "57P03", "53300"];
 /** Refused for as long as the address stays as it is: the role, the password, the database, the host's name. */
 const PERMANENT_CODES = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
@@ -29,9 +23,8 @@ export async function firstConnection(
   const startedAt = performance.now();
   for (const pause of backoffDelays()) {
     try {
-      return await withConnection(url, { connectMs: tryMs, queryMs: tryMs }, (client) =>
-        readServerSettings(client, schema),
-      );
+      const limits = { connectMs: tryMs, queryMs: tryMs };
+      return await withConnection(url, limits, (client) => readServerSettings(client, schema));
     } catch (error) {
       const code = codeOf(error);
       const limit = STARTING.includes(code) ? startingMs : unansweredMs;
@@ -57,9 +50,7 @@ export async function withConnection<T>(
   // The error of a lost connection comes with the query that met it.
   client.on("error", () => {});
   try {
-    await client.connect().catch((error: unknown) => {
-      throw refusedParameter(error) ?? error;
-    });
+    await client.connect().catch(throwWithRemedy);
     return await use(client);
   } finally {
     await client.end().catch(() => {});
@@ -69,10 +60,10 @@ export async function withConnection<T>(
 /** As PgBouncer words it; it names the option, or the setting in `options`. */
 const REFUSED_PARAMETER = /unsupported (?:options )?startup parameter\b.*/;
 
-function refusedParameter(cause: unknown): Error | undefined {
+function throwWithRemedy(cause: unknown): never {
   const [refusal] = REFUSED_PARAMETER.exec(cause instanceof Error ? cause.message : "") ?? [];
-  if (refusal === undefined) return undefined;
-  return new Error(
+  if (refusal === undefined) throw cause;
+  throw new Error(
     `DATABASE_URL: the pooler refuses what the address or PGOPTIONS sets (${refusal}): remove it there, or have the ` +
       "pooler drop it: `ignore_startup_parameters = options` in pgbouncer.ini, with each setting that it names",
     { cause },
@@ -174,10 +165,7 @@ function escaped(value: string): string {
 const MUST_BE_ON = ["fsync", "full_page_writes", "synchronous_commit"] as const;
 const OLDEST = 140_000;
 
-/**
- * The settings without which a commit may be lost although it was acknowledged, each as a sentence.
- * @throws Error for a server this service cannot run on at all
- */
+/** Settings under which a crash may lose an acknowledged commit. @throws Error for a server that is not supported */
 export async function durabilityWarnings(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query(
     `SELECT name, setting FROM pg_settings

@@ -42,7 +42,6 @@ export class MessageWriter {
     this.#end = 0;
   }
 
-  /** The bytes that were written since the start. */
   get written(): Buffer {
     return this.#buffer.subarray(0, this.#end);
   }

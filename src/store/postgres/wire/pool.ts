@@ -62,7 +62,6 @@ function setForTransaction(settings: Readonly<Record<string, string | number>>):
   return { text: `SELECT ${calls.join(", ")}` };
 }
 
-/** Connections that the driver reported as lost. */
 const lostConnections = new WeakSet<object>();
 
 /** Connections on which a handler may have left something for the session: a cursor, a channel, an advisory lock. */
@@ -94,11 +93,7 @@ function cannotBeReused(client: pg.ClientBase): boolean {
  * closed, and the server rolls back what was open on it.
  * @throws NoConnection when none could be had; ConnectionLost when it broke during `use`
  */
-export async function withClient<T>(
-  pool: pg.Pool,
-  deadline: Deadline,
-  use: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
+export async function withClient<T>(pool: pg.Pool, deadline: Deadline, use: (client: pg.PoolClient) => Promise<T>) {
   const client = await connect(pool, deadline);
   try {
     return await use(client);

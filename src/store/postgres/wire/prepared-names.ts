@@ -4,10 +4,7 @@ import type { WireStatement } from "./message-writer.ts";
 
 const HASH_LENGTH = 32;
 
-/**
- * The name under which a connection keeps a text parsed. It follows from the text: processes whose connections a pooler
- * shares then mean one statement by one name.
- */
+/** The name of a parsed text follows from it: processes that share a pooler's connections mean one statement by one name. */
 export function nameOf(text: string): string {
   return `oncehook_${createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH)}`;
 }
@@ -46,15 +43,11 @@ export function preparedName(text: string): string | undefined {
  */
 const STALE_STATES = /^(?:0A|42|26)/;
 
-/** Whether an error may come from the statement having been parsed long ago. */
 export function isStaleStatement(error: unknown): boolean {
   return error instanceof pg.DatabaseError && STALE_STATES.test(error.code ?? "");
 }
 
-/**
- * Gives the name of a text up where its error may come from having been parsed long ago.
- * @returns true if so: the transaction may be retried, and the text is parsed again
- */
+/** After an error. @returns whether it may come from an old parse: a retry of the transaction parses it again */
 export function dropPreparedName(text: string, error: unknown): boolean {
   if (!isStaleStatement(error)) return false;
   names.set(text, undefined);

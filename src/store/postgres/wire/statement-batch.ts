@@ -7,14 +7,12 @@ import { MessageWriter, type WireStatement } from "./message-writer.ts";
 import { settingsOf, withSettings } from "./pooled-connections.ts";
 import { isStaleStatement } from "./prepared-names.ts";
 
-/** The server's answer to one statement. */
 export interface StatementResult {
   /** The command's tag without its numbers, such as `INSERT` or `COMMIT`. */
   readonly command: string;
   readonly rowCount: number;
   /** The columns as texts, in the statement's order. */
   readonly rows: readonly (readonly (string | null)[])[];
-  /** The rows of a typed statement. */
   readonly typedRows?: unknown[];
 }
 

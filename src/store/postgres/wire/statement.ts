@@ -61,31 +61,12 @@ export function waitFor(client: pg.ClientBase, what: Promise<unknown>): void {
   session.current = { what, ended: Promise.allSettled([session.current?.ended, what]) };
 }
 
-/**
- * Sends what needs one answer, once it is its turn.
- * @throws ConnectionLost when the answer did not come; otherwise the driver's error
- */
-function enqueue(client: pg.ClientBase, request: StatementBatch): Promise<readonly StatementResult[]> {
-  const session = sessionOf(client);
-  const go = () => sendNow(client, session, request);
-  const answer = session.current?.ended.then(go, go) ?? go();
-  session.current = { what: request, ended: answer };
-  return answer;
-}
-
 /** Tells a server that does not answer from one that refuses. */
-function sendNow(
-  client: pg.ClientBase,
-  session: Session,
-  request: StatementBatch,
-): Promise<readonly StatementResult[]> {
+function sendNow(client: pg.ClientBase, session: Session, request: StatementBatch) {
   const startedAt = performance.now();
-  return new Promise((resolve, reject) => {
+  return new Promise<readonly StatementResult[]>((resolve, reject) => {
     // Behind a statement that was given up the next one would wait as long again.
-    if (session.isUnresponsive) {
-      reject(new ConnectionLost("PostgreSQL did not answer an earlier statement"));
-      return;
-    }
+    if (session.isUnresponsive) return reject(new ConnectionLost("PostgreSQL did not answer an earlier statement"));
     const limitMs = request.query_timeout ?? session.limitMs ?? Number.POSITIVE_INFINITY;
     request.callback = (error, answers = []) => {
       if (session.current?.what === request) session.current = undefined;
@@ -105,21 +86,21 @@ function timeoutError(session: Session, waitedMs: number, limitMs: number, cause
 }
 
 /**
+ * Sends what needs one answer, once it is its turn.
  * @param limitMs after which the connection counts as dead, where that is before its own limit
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error, once the exchange has ended
  */
-export function sendBatch(
-  client: pg.ClientBase,
-  sent: StatementBatch | readonly WireStatement[],
-  limitMs?: number,
-): Promise<readonly StatementResult[]> {
+export function sendBatch(client: pg.ClientBase, sent: StatementBatch | readonly WireStatement[], limitMs?: number) {
   const request = sent instanceof StatementBatch ? sent : new StatementBatch(sent);
-  const { limitMs: firstMs, furtherMs } = sessionOf(client);
-  if (firstMs !== undefined) {
-    const ownMs = firstMs + furtherMs * (request.size - 1);
+  const session = sessionOf(client);
+  if (session.limitMs !== undefined) {
+    const ownMs = session.limitMs + session.furtherMs * (request.size - 1);
     request.query_timeout = Math.min(limitMs ?? ownMs, ownMs);
   }
-  return enqueue(client, request);
+  const go = () => sendNow(client, session, request);
+  const answer = session.current?.ended.then(go, go) ?? go();
+  session.current = { what: request, ended: answer };
+  return answer;
 }
 
 const readTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date;
