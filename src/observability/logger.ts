@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino, stdSerializers } from "pino";
-import { readableError } from "../domain/index.ts";
+import { callOnce, readableError } from "../domain/index.ts";
 import { createMinuteCounter } from "./counters.ts";
 import type { WriteLine } from "./log-line.ts";
 import type { Mask } from "./masking/mask.ts";
@@ -8,14 +8,14 @@ import type { TraceIds } from "./tracing/index.ts";
 
 export type { Logger } from "pino";
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: string;
   readonly mask: Mask;
   readonly destination?: DestinationStream;
 }
 
 /** The service's log: JSON lines, written without blocking the process, secrets in errors masked. */
-export function createLogger({ level, mask, destination }: LoggerOptions): Logger {
+export function createLogger({ level, mask, destination = processOutput() }: LoggerOptions): Logger {
   const options: PinoOptions = {
     level,
     base: null,
@@ -33,8 +33,11 @@ export function createLogger({ level, mask, destination }: LoggerOptions): Logge
       },
     },
   };
-  return pino(options, destination ?? standardOutput());
+  return pino(options, destination);
 }
+
+/** One for all loggers of a process: each standard output listens for the end of the process. */
+const processOutput = callOnce(() => standardOutput());
 
 /** The same log, whose lines say in which trace they were written. */
 export function withTraceIds(logger: Logger, activeIds: () => TraceIds | undefined): Logger {

@@ -3,6 +3,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createLogger, createMask } from "../../src/observability/index.ts";
 import { standardOutput } from "../../src/observability/logger.ts";
 
 const DOOR = JSON.stringify(resolve("src/observability/index.ts"));
@@ -34,6 +35,15 @@ describe("the lines on standard output", () => {
   it("all lines are written when the process ends with an error, the last ones too", () => {
     const program = 'logger.info("one"); setTimeout(() => { logger.info("two"); throw new Error("x"); }, 20);';
     expect(loggedBy(program)).toEqual(["one", "two"]);
+  });
+
+  it("all loggers of a process share one listener of its end", () => {
+    const listenersAfterLogger = () => {
+      createLogger({ level: "info", mask: createMask({}) });
+      return process.listenerCount("exit");
+    };
+    const afterFirst = listenersAfterLogger();
+    expect(Array.from({ length: 10 }, listenersAfterLogger)).toEqual(Array(10).fill(afterFirst));
   });
 
   it("lines stand in the order in which they were logged", () => {
