@@ -6,8 +6,6 @@ export interface Channel {
   readonly name: string;
   /** A notification gets a delivery for each of them; the name is kept with it: never rename one. */
   readonly destinations: readonly string[];
-  /** How many attempts may be under way at a time. */
-  readonly concurrency: number;
   /** How long the other side may take; then the signal is aborted. A lease outlives it. */
   readonly timeLimitMs: number;
   /**

@@ -20,6 +20,8 @@ export interface OutboxDependencies {
   readonly attempted: (channel: string, outcome: "delivered" | "failed" | "dead") => void;
 }
 
+/** How many attempts of a channel may be under way at a time. */
+const MAX_IN_FLIGHT = 16;
 /** A lease outlives its attempt, so that only a dead process loses one. */
 const LEASE_MARGIN_MS = 10_000;
 
@@ -68,9 +70,9 @@ export class DeliveryWorker {
 
   /** Starts as many due deliveries as there is room for; resolves with whether more may be due. */
   async #startDue(): Promise<boolean> {
-    const { destinations, concurrency } = this.#channel;
+    const { destinations } = this.#channel;
     const { deliveries } = this.#deps;
-    if (this.#inFlight.size === concurrency) return true;
+    if (this.#inFlight.size === MAX_IN_FLIGHT) return true;
     const wasRunningAbandoned = this.#isRunningAbandoned;
     const expiredLease = this.#newLease();
     const abandoned = wasRunningAbandoned ? undefined : await deliveries.leaseExpired(destinations, expiredLease);
@@ -80,7 +82,7 @@ export class DeliveryWorker {
         this.#isRunningAbandoned = false;
       });
     }
-    const room = concurrency - this.#inFlight.size;
+    const room = MAX_IN_FLIGHT - this.#inFlight.size;
     const lease = this.#newLease();
     const due = room === 0 ? [] : await deliveries.leaseDue(destinations, lease, room);
     const limit = due.length > 0 ? this.#newLimit() : this.#stopping;

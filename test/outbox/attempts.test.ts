@@ -37,7 +37,6 @@ type Deliver = (notification: StoredNotification, signal: AbortSignal) => Promis
 const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
   name: "shop",
   destinations: ["shop"],
-  concurrency: 16,
   timeLimitMs: 20_000,
   deliver,
   ...over,
@@ -211,7 +210,7 @@ describe("the attempts of a channel", () => {
       seen.underWay -= 1;
     };
     return {
-      channel: channelOf(deliver, { concurrency: atOnce }),
+      channel: channelOf(deliver),
       seen,
       full: full.promise,
       open: gate.resolve,
@@ -222,11 +221,11 @@ describe("the attempts of a channel", () => {
     "a channel never has more attempts at once than its bound, where other processes end %s a round",
     (when) =>
       withStore("sqlite", async (store) => {
-        await notify(store, 6);
-        await store.outbox.fanOut(["shop"], T0, 9);
+        await notify(store, 20);
+        await store.outbox.fanOut(["shop"], T0, 30);
         const leave = () => store.notificationDeliveries.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
         if (when === "before") await leave();
-        const { channel, seen, full, open } = crowded(2);
+        const { channel, seen, full, open } = crowded(16);
         const asked: Promise<unknown>[] = [];
         const spread = Promise.withResolvers<void>();
         let isFull = false;
@@ -256,9 +255,9 @@ describe("the attempts of a channel", () => {
         open();
         await Promise.all([first, second]);
         await loop.round();
-        expect(seen.most).toBe(2);
+        expect(seen.most).toBe(16);
         const states = (await storedDeliveries(store)).map(({ state }) => state);
-        expect(states).toEqual(Array(6).fill("delivered"));
+        expect(states).toEqual(Array(20).fill("delivered"));
       }),
   );
 

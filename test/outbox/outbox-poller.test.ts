@@ -263,7 +263,6 @@ describe("the outbox", () => {
       const channel: Channel = {
         name: "slow",
         destinations: ["slow"],
-        concurrency: 2,
         timeLimitMs: 20_000,
         async deliver({ id }) {
           const kind = isLeft.has(id) ? "left" : "due";
@@ -284,7 +283,6 @@ describe("the outbox", () => {
       const channel: Channel = {
         name: "slow",
         destinations: ["slow"],
-        concurrency: 1,
         timeLimitMs,
         async deliver() {
           const [row] = await rowsOf(target, "SELECT leased_until FROM oncehook_deliveries");

@@ -33,7 +33,6 @@ export function emailChannel(options: EmailOptions): Channel {
   return {
     name: "email",
     destinations: emailDestinations(to),
-    concurrency: 16,
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal, destination) {
       addresses.assertHost(host);

@@ -18,7 +18,6 @@ export function logChannel(log: Log, mask: (payload: JsonValue) => JsonValue): C
   return {
     name: LOG_DESTINATION,
     destinations: [LOG_DESTINATION],
-    concurrency: 16,
     timeLimitMs: 5_000,
     deliverNow,
     deliver: async (notification) => deliverNow(notification),

@@ -28,7 +28,6 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
   return {
     name: WEBHOOK_DESTINATION,
     destinations: [WEBHOOK_DESTINATION],
-    concurrency: 16,
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal, _destination, traceHeaders) {
       addresses.assertHost(hostname);
