@@ -39,11 +39,6 @@ export function createRegistry(builtIn: readonly Handler[], configured: readonly
   const handlers: readonly Handler[] = [...new Set(entries.map(({ handler }) => handler))];
   const patterns = entries.filter(({ handler }) => handler.type.endsWith("*"));
   patterns.sort((one, other) => other.handler.type.length - one.handler.type.length);
-  const matching = (source: string, version: Version, type: string) =>
-    patterns.find(
-      (pattern) =>
-        pattern.source === source && pattern.version === version && fitsTypePattern(pattern.handler.type, type),
-    )?.handler;
   /** By source: its handlers that have a name. */
   const named = Map.groupBy(
     handlers.filter(({ name }) => name !== undefined),
@@ -53,10 +48,12 @@ export function createRegistry(builtIn: readonly Handler[], configured: readonly
   /** @param source of a key: `stripe` for the handler without a name, `stripe#audit` for the one of that name */
   function find(source: string, version: Version, type: string): Handler | undefined {
     const handlerSource = source === OAUTH ? PLATFORM : withoutTenant(source);
-    return (
-      table.get(handlerSource, version, type) ??
-      (patterns.length === 0 ? undefined : matching(handlerSource, version, type))
-    );
+    const exact = table.get(handlerSource, version, type);
+    if (exact !== undefined || patterns.length === 0) return exact;
+    return patterns.find(
+      (entry) =>
+        entry.source === handlerSource && entry.version === version && fitsTypePattern(entry.handler.type, type),
+    )?.handler;
   }
 
   return {
@@ -78,15 +75,9 @@ export function createRegistry(builtIn: readonly Handler[], configured: readonly
   };
 }
 
-interface TableEntry {
-  /** Of a key: `stripe`, or `stripe#audit`. */
-  readonly source: string;
-  readonly version: Version;
-  readonly handler: Handler;
-}
-
 /** Handlers by source, version and type. Every event asks it, so that it makes no text of the three. */
 class HandlerTable {
+  /** By the source of a key: `stripe`, or `stripe#audit`. */
   readonly #sources = new Map<string, Readonly<Record<Version, Map<string, Handler>>>>();
 
   get(source: string, version: Version, type: string): Handler | undefined {
@@ -100,7 +91,7 @@ class HandlerTable {
     versions[version].set(handler.type, handler);
   }
 
-  entries(): TableEntry[] {
+  entries() {
     return [...this.#sources].flatMap(([source, versions]) =>
       VERSIONS.flatMap((version) => [...versions[version].values()].map((handler) => ({ source, version, handler }))),
     );

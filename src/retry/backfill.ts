@@ -97,31 +97,30 @@ class Backfill {
     const { registry, contract, store } = this.#deps;
     const json = envelopeOf(event);
     const version = (event.version ?? "v1") as Version;
-    const isWanted = contract.isWanted?.({ json }, event.type) !== false;
-    const sources = isWanted ? registry.keySources(event.source, version, event.type) : [];
-    if (sources.length === 0) this.#count("ignored", event.type);
+    const eventType = event.type;
+    const isWanted = contract.isWanted?.({ json }, eventType) !== false;
+    const sources = isWanted ? registry.keySources(event.source, version, eventType) : [];
+    if (sources.length === 0) return this.#count("ignored", eventType);
+    const body = Buffer.from(JSON.stringify(json));
+    const content = { json, body, bodySha256: sha256Hex(body) };
     for (const source of sources) {
       const key = { source, eventId: event.id };
       const isTaken = await store.storedEvents.isTaken(key);
-      if (!isTaken && (await this.#take(event, { key, json, version }))) this.#count("accepted", event.type);
+      if (!isTaken && (await this.#take(event, { key, content, version, eventType })))
+        this.#count("accepted", eventType);
       else this.#counts.alreadyTaken += 1;
     }
   }
 
-  async #take(
-    event: StoredEvent,
-    one: Pick<Parameters<typeof orderKeyOf>[0], "key" | "version"> & { json: ReturnType<typeof envelopeOf> },
-  ): Promise<boolean> {
-    const { key, json, version } = one;
+  async #take(stored: StoredEvent, event: SampledEvent): Promise<boolean> {
+    const { key, content, version, eventType } = event;
     const { store, encryptor, registry, sample } = this.#deps;
-    const body = Buffer.from(JSON.stringify(json));
-    const content = { json, body, bodySha256: sha256Hex(body) };
     if (this.#request.isDryRun) {
-      const hasPrepare = registry.find(key.source, version, event.type)?.prepare !== undefined;
+      const hasPrepare = registry.find(key.source, version, eventType)?.prepare !== undefined;
       if (sample === undefined || hasPrepare || this.#sample.run === MOST_SAMPLED) return true;
       this.#sample.run += 1;
-      const reason = await sample.run({ key, content, version, eventType: event.type });
-      if (reason !== undefined) this.#sample.failed.push({ type: event.type, id: event.id, reason });
+      const reason = await sample.run(event);
+      if (reason !== undefined) this.#sample.failed.push({ type: eventType, id: stored.id, reason });
       return true;
     }
     const dueMs = this.#startedAt + (1_000 * this.#counts.accepted) / this.#request.perSecond;
@@ -129,13 +128,13 @@ class Backfill {
     return store.storedEvents.take(
       {
         ...key,
-        eventType: event.type,
+        eventType,
         version,
-        encryptedBody: encryptor.encrypt(body, failureContext(key)),
+        encryptedBody: encryptor.encrypt(content.body, failureContext(key)),
         bodySha256: content.bodySha256,
-        orderKey: orderKeyOf({ key, version, content }, event.type, { registry }),
-        storedSource: event.source,
-        receivedAt: new Date(event.receivedAt),
+        orderKey: orderKeyOf(event, eventType, { registry }),
+        storedSource: stored.source,
+        receivedAt: new Date(stored.receivedAt),
       },
       systemClock.now(),
     );

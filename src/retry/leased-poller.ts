@@ -4,14 +4,8 @@ import type { DueState, StoredFailure } from "../store/index.ts";
 import { createPoller, FairShare } from "../system/index.ts";
 import { newLease, recoverInterrupted, runFailure } from "./run-failure.ts";
 
-interface LeasedWork {
-  readonly state: DueState;
-  /** How many one process runs at a time. */
-  readonly max: number;
-  /** Done before each look for due rows. */
-  readonly before?: (receiver: Receiver) => Promise<unknown>;
-}
-
+/** How many one process runs at a time. No accepted event has failed yet, so that more of them run than retries. */
+const MAX_CONCURRENT = { accepted: 32, waiting: 8 };
 /** Sources and tenants that one look finds; the next look goes on behind them. */
 const SOURCES_A_LOOK = 32;
 
@@ -19,8 +13,9 @@ const SOURCES_A_LOOK = 32;
  * Runs what is due, source by source: each source with each of its tenants has a share of the places. A place that is free
  * takes the next event at once, whatever the others do.
  */
-function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiver) {
+function createLeasedPoller(state: DueState, receiver: Receiver) {
   const { runLock, clock, log, store } = receiver;
+  const max = MAX_CONCURRENT[state];
   const kind = state === "waiting" ? "retry" : "accepted";
   const stopping = new AbortController();
   const places = new FairShare(max);
@@ -29,7 +24,7 @@ function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiv
 
   /** Starts what is due and has a place; resolves with how many. */
   async function start(): Promise<number> {
-    await before?.(receiver);
+    if (state === "waiting") await recoverInterrupted(receiver);
     let started = 0;
     for (let isSecondPass = false; !stopping.signal.aborted; ) {
       const sources = await store.failureLeases.dueSources(state, after, clock.now(), SOURCES_A_LOOK);
@@ -100,15 +95,15 @@ function createLeasedPoller({ state, max, before }: LeasedWork, receiver: Receiv
   };
 }
 
-/** The first attempts of accepted events. Nothing has failed yet, so that more of them run at a time than retries. */
+/** The first attempts of accepted events. */
 export function createAcceptedPoller(receiver: Receiver) {
-  const loop = createLeasedPoller({ state: "accepted", max: 32 }, receiver);
+  const loop = createLeasedPoller("accepted", receiver);
   receiver.events.on("accepted", loop.wake);
   return loop;
 }
 
-/** How many failures one process runs at a time; so many suspects run in one round. */
-const MAX_CONCURRENT_RETRIES = 8;
+/** How many suspects run in one round. */
+const MAX_SUSPECTS = 8;
 
 /**
  * The asynchronous retries of SPEC 1.10 and 8. The schedule is in the database, so that a restart forgets nothing. The
@@ -119,12 +114,11 @@ export function createRetryPoller(receiver: Receiver) {
   const { runLock, log, clock } = receiver;
   const { failureLeases } = receiver.store;
   const stopping = new AbortController();
-  const work = { state: "waiting", max: MAX_CONCURRENT_RETRIES, before: recoverInterrupted } as const;
-  const retries = createLeasedPoller(work, receiver);
+  const retries = createLeasedPoller("waiting", receiver);
 
   /** One by one, while no other runs. A suspect that ends the process interrupts no other attempt, and runs last again. */
   async function runSuspects(): Promise<number> {
-    for (let ran = 0; ran < MAX_CONCURRENT_RETRIES; ran += 1) {
+    for (let ran = 0; ran < MAX_SUSPECTS; ran += 1) {
       if (stopping.signal.aborted || !(await failureLeases.isSuspectDue(clock.now()))) return ran;
       const isRun = await runLock.exclusive(async () => {
         const lease = newLease(receiver);
@@ -134,7 +128,7 @@ export function createRetryPoller(receiver: Receiver) {
       });
       if (!isRun) return ran;
     }
-    return MAX_CONCURRENT_RETRIES;
+    return MAX_SUSPECTS;
   }
 
   // A poller for suspects: one waits until no other failure runs, and these may be slow.

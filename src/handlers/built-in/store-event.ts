@@ -4,19 +4,6 @@ import { STORED_EVENTS, sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 
-type Tables = {
-  events: {
-    source: string;
-    id: string;
-    type: string;
-    data: string;
-    received_at: string;
-    timestamp: number;
-    headers: string | null;
-    version: string;
-  };
-};
-
 const events = sqlMigration(
   STORED_EVENTS,
   `CREATE TABLE events (
@@ -56,7 +43,7 @@ export function storeEvent(
         headers: headers === undefined ? null : JSON.stringify(headers, hide("headers")),
         version,
       };
-      await tx.query.withTables<Tables>().insertInto("events").values(row).execute();
+      await tx.query.withTables<{ events: typeof row }>().insertInto("events").values(row).execute();
       return { id };
     },
   });

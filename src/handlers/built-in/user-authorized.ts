@@ -21,22 +21,6 @@ export interface CodeGrant {
  */
 export type ExchangeCode = (grant: CodeGrant) => Promise<TokenResponse>;
 
-const OWN_ID_BYTES = 16;
-
-type Tables = {
-  users: { user_id: string; updated_at: string };
-  oncehook_user_tokens: {
-    user_id: string;
-    encrypted_tokens: Uint8Array;
-    expires_at: string | null;
-    refresh_at: string | null;
-    error: string | null;
-    lease_owner: string | null;
-    leased_until: string | null;
-    updated_at: string;
-  };
-};
-
 const USERS = "CREATE TABLE users (user_id text PRIMARY KEY, updated_at {time} NOT NULL)";
 
 const data = z.object({
@@ -59,11 +43,11 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
       return exchange({ code, ...(flow === undefined ? {} : { flow }), isUserKnown: user_id !== undefined });
     },
     async handle({ event, tx, prepared: tokens, now }) {
-      const user_id = event.data.user_id ?? userIdOf(tokens) ?? randomUserId();
+      // The code is spent: to keep its tokens they get a random id, which the result names.
+      const user_id = event.data.user_id ?? userIdOf(tokens) ?? `usr_${randomBytes(16).toString("hex")}`;
       const updated_at = now.toISOString();
       const kept = { ...tokens, redirect_parameters: event.data.parameters };
       const { encrypted, expiresAt, refreshAt } = encryptTokens(kept, user_id, encryptor, now);
-      const query = tx.query.withTables<Tables>();
       const row = {
         encrypted_tokens: encrypted,
         expires_at: expiresAt?.toISOString() ?? null,
@@ -74,14 +58,19 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
         leased_until: null,
         updated_at,
       };
+      const [user, stored] = [
+        { user_id, updated_at },
+        { user_id, ...row },
+      ];
+      const query = tx.query.withTables<{ users: typeof user; oncehook_user_tokens: typeof stored }>();
       await query
         .insertInto("users")
-        .values({ user_id, updated_at })
+        .values(user)
         .onConflict((conflict) => conflict.column("user_id").doUpdateSet({ updated_at }))
         .execute();
       await query
         .insertInto("oncehook_user_tokens")
-        .values({ user_id, ...row })
+        .values(stored)
         .onConflict((conflict) => conflict.column("user_id").doUpdateSet(row))
         .execute();
       return { user_id };
@@ -99,11 +88,6 @@ export function storableId(value: unknown): string | undefined {
   if (typeof value === "number" && !(Number.isSafeInteger(value) && value > 0)) return undefined;
   const id = idValue.safeParse(value);
   return id.success ? plainText(id.data) : undefined;
-}
-
-/** The code is spent: to keep its tokens they get a random id, which the result names. */
-function randomUserId(): string {
-  return `usr_${randomBytes(OWN_ID_BYTES).toString("hex")}`;
 }
 
 /** The response of a token endpoint (RFC 6749 §5.1), with the redirect's parameters beside the code. */
