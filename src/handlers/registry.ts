@@ -15,7 +15,7 @@ import {
   withoutTenant,
 } from "../domain/index.ts";
 import type { Handler } from "./handler.ts";
-import { withTimeLimit } from "./with-time-limit.ts";
+import type { SharedTimeLimit } from "./with-time-limit.ts";
 
 export type Registry = ReturnType<typeof createRegistry>;
 
@@ -116,11 +116,11 @@ const MAX_ISSUES = 3;
 export function validateData(
   schema: StandardSchemaV1,
   data: JsonObject,
-  timeLimitMs: number,
+  limit: SharedTimeLimit,
 ): ValidatedData | Promise<ValidatedData> {
   const result = schema["~standard"].validate(data);
   return result instanceof Promise
-    ? withTimeLimit(timeLimitMs, "the schema of `data`", () => result).then((ended) => validatedData(ended, data))
+    ? limit.run("the schema of `data`", () => result).then((ended) => validatedData(ended, data))
     : validatedData(result, data);
 }
 

@@ -56,19 +56,6 @@ export function withSignal<Context extends object>(
   return context as Context & { readonly signal: AbortSignal };
 }
 
-type LimitedWork<T> = (limit: TimeLimit) => Promise<T> | T;
-
-/**
- * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped. The signal asks it to end, and the
- * caller must end any transaction handle that it passed on.
- */
-export function withTimeLimit<T>(ms: number, what: string, run: LimitedWork<T>): Promise<T> {
-  return runLimited(what, run, (limit) => {
-    const timer = setTimeout(() => limit.exceeded(ms), ms);
-    return () => clearTimeout(timer);
-  });
-}
-
 /** One time limit for many runs, without a timer for each. */
 export class SharedTimeLimit {
   readonly #running: DeadlineList<TimeLimit>;
@@ -77,33 +64,27 @@ export class SharedTimeLimit {
     this.#running = new DeadlineList(ms, (limit) => limit.exceeded(ms), true);
   }
 
-  run<T>(what: string, run: LimitedWork<T>): Promise<T> {
-    return runLimited(what, run, this.#watch);
+  /**
+   * Ends the wait for `run` at the time limit. The work itself cannot be stopped. The signal asks it to end, and the
+   * caller must end any transaction handle that it passed on.
+   */
+  run<T>(what: string, run: (limit: TimeLimit) => Promise<T> | T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const limit = new TimeLimit(what, reject);
+      const entry = this.#running.add(limit);
+      const failed = (error: unknown) => {
+        this.#running.remove(entry);
+        // Later code reads the thrown value, and reading it must not throw again.
+        reject(readableError(error));
+      };
+      try {
+        Promise.resolve(run(limit)).then((value) => {
+          this.#running.remove(entry);
+          resolve(value);
+        }, failed);
+      } catch (error) {
+        failed(error);
+      }
+    });
   }
-
-  readonly #watch = (limit: TimeLimit) => {
-    const entry = this.#running.add(limit);
-    return () => this.#running.remove(entry);
-  };
-}
-
-/** @param watch starts the limit's timer, and returns a function that stops it */
-function runLimited<T>(what: string, run: LimitedWork<T>, watch: (limit: TimeLimit) => () => void): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const limit = new TimeLimit(what, reject);
-    const unwatch = watch(limit);
-    const failed = (error: unknown) => {
-      unwatch();
-      // Later code reads the thrown value, and reading it must not throw again.
-      reject(readableError(error));
-    };
-    try {
-      Promise.resolve(run(limit)).then((value) => {
-        unwatch();
-        resolve(value);
-      }, failed);
-    } catch (error) {
-      failed(error);
-    }
-  });
 }

@@ -103,11 +103,7 @@ function parametersOf({ code, flow }: CodeGrant, redirectUri: string | undefined
   return redirectUri === undefined ? { code } : { code, redirect_uri: redirectUri };
 }
 
-interface AuthorizationParameters {
-  readonly redirectUri: string;
-  readonly state: string;
-  readonly codeVerifier: string;
-  readonly nonce: string;
+interface AuthorizationParameters extends Readonly<Record<"redirectUri" | "state" | "codeVerifier" | "nonce", string>> {
   readonly responseMode: "query" | "form_post";
 }
 
@@ -138,8 +134,6 @@ export async function authorizationUrl(
   return url.href;
 }
 
-/** GitHub's name for RFC 6749's `invalid_grant`. */
-const OTHER_NAMES = new Map([["bad_verification_code", "invalid_grant"]]);
 const ID_NAMES: ReadonlySet<string> = new Set(["user_id", "sub"]);
 
 /**
@@ -156,7 +150,8 @@ export async function normalizedTokenResponse(response: Response, keepIdToken: b
   if (!isJsonObject(answer)) return new Response(text, { status: response.status, headers });
   if (!keepIdToken) delete answer.id_token;
   const isError = response.status === 200 && typeof answer.error === "string";
-  if (typeof answer.error === "string") answer.error = OTHER_NAMES.get(answer.error) ?? answer.error;
+  // GitHub's name for RFC 6749's `invalid_grant`.
+  if (answer.error === "bad_verification_code") answer.error = "invalid_grant";
   const status = isError ? 400 : response.status;
   if (status === 200) {
     addNestedTokens(answer);

@@ -24,7 +24,6 @@ export const MAX_CONTEXT_BYTES = 512;
 /** Flows of one browser at once. The start of another one ends the oldest. */
 const MAX_FLOWS = 5;
 
-const SECRET_BYTES = 32;
 const TIME_BYTES = 6;
 const HASH_BYTES = 32;
 const STATE_BYTES = TIME_BYTES + HASH_BYTES;
@@ -35,17 +34,13 @@ const STATE = /^[\w-]{95}$/;
  * A new flow. Its cookie holds a secret and the application's value. Its state holds, encrypted, the time of its end and the hash
  * of the cookie. Verifier (RFC 7636 §4.1) and nonce are derived from both, so nothing is kept here until the flow has ended.
  */
-export function newFlow(
-  redirectUri: string,
-  context: string | undefined,
-  now: Date,
-  encryptor: Encryptor,
-): { readonly state: string; readonly flow: Flow; readonly cookie: Record<"name" | "value", string> } {
-  const value = [randomSecret(), ...(context === undefined ? [] : [base64url(context)])].join(".");
+export function newFlow(redirectUri: string, context: string | undefined, now: Date, encryptor: Encryptor) {
+  const encoded = context === undefined ? [] : [Buffer.from(context).toString("base64url")];
+  const value = [randomSecret(), ...encoded].join(".");
   const plain = Buffer.alloc(STATE_BYTES);
   plain.writeUIntBE(now.getTime() + FLOW_SECONDS * 1_000, 0, TIME_BYTES);
   hash("sha256", value, "buffer").copy(plain, TIME_BYTES);
-  const state = base64url(encryptor.encrypt(plain, contextOf(redirectUri)));
+  const state = Buffer.from(encryptor.encrypt(plain, contextOf(redirectUri))).toString("base64url");
   return { state, flow: flowOf(plain, redirectUri, value), cookie: { name: cookieName(plain), value } };
 }
 
@@ -72,7 +67,7 @@ export function openFlow(
 }
 
 export function randomSecret(): string {
-  return randomBytes(SECRET_BYTES).toString("base64url");
+  return randomBytes(32).toString("base64url");
 }
 
 function decryptedState(state: string, redirectUri: string, encryptor: Encryptor): Buffer | undefined {
@@ -96,10 +91,6 @@ function flowOf(plain: Buffer, redirectUri: string, cookie: string): Flow {
   return { codeVerifier: derived("code verifier "), nonce: derived("nonce "), redirectUri, endsAt, context };
 }
 
-function base64url(content: string | Uint8Array): string {
-  return Buffer.from(content).toString("base64url");
-}
-
 function contextOf(redirectUri: string): string {
   return `OAuth state for ${redirectUri}`;
 }
@@ -115,21 +106,20 @@ function cookieName(plain: Buffer): string {
   return `${COOKIE_PREFIX}${plain.toString("hex", 0, 10)}`;
 }
 
+/** Names and values in the lines of the `Cookie` header. */
+const cookiesIn = (lines: readonly string[]) =>
+  lines.flatMap((line) => line.split(";")).map((pair) => pair.trim().split("=", 2));
+
 /** The names of a browser's flow cookies, the oldest first. */
 export function flowCookies({ cookie = [] }: DistinctHeaders): string[] {
-  const names = cookie.flatMap((line) => line.split(";")).map((pair) => pair.trim().split("=", 1)[0] ?? "");
+  const names = cookiesIn(cookie).map(([name = ""]) => name);
   return names.filter((name) => COOKIE_NAME.test(name)).sort();
 }
 
 /** The value of a cookie in the lines of the `Cookie` header. Undefined if it is missing, misshapen, or there twice. */
 export function cookieOf(lines: readonly string[], name: string, shape: RegExp): string | undefined {
-  const values = lines
-    .flatMap((line) => line.split(";"))
-    .flatMap((pair) => {
-      const [key = "", value = ""] = pair.trim().split("=", 2);
-      return key === name && shape.test(value) ? [value] : [];
-    });
-  return values.length === 1 ? values[0] : undefined;
+  const found = cookiesIn(lines).filter(([key, value = ""]) => key === name && shape.test(value));
+  return found.length === 1 ? (found[0]?.[1] ?? "") : undefined;
 }
 
 /** The dependencies of a user's flow, at its start and at its redirect. */

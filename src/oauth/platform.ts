@@ -54,7 +54,10 @@ export function createPlatform(settings: PlatformSettings, requireHttps: boolean
   };
 }
 
-/** RFC 6749 §2.3.1: in the header. In the body only for a server that takes the secret nowhere else, as Apple's does. */
+/**
+ * RFC 6749 §2.3.1: in the header, unless `clientAuth` names the body. Where it is not set, the body is for a server that
+ * takes the secret nowhere else, as Apple's does.
+ */
 function clientAuthentication({ clientAuth, clientSecret }: PlatformSettings): oauth.ClientAuth {
   const methods = {
     client_secret_basic: oauth.ClientSecretBasic(clientSecret),
@@ -132,11 +135,7 @@ export function createDiscovery(look: () => Promise<Server>): () => Promise<Serv
 }
 
 /** OpenID Connect Discovery 1.0, and for a server that does not speak it the metadata of RFC 8414. */
-async function discover(
-  issuer: string,
-  acceptsTenants: boolean,
-  options: oauth.DiscoveryRequestOptions,
-): Promise<Server> {
+async function discover(issuer: string, acceptsTenants: boolean, options: oauth.DiscoveryRequestOptions) {
   const identifier = new URL(issuer);
   let response = await oauth.discoveryRequest(identifier, { ...options, algorithm: "oidc" });
   if (response.status === 404) {

@@ -50,7 +50,7 @@ export interface Redirect {
 /** An authentic redirect is the end of a browser's flow, or a delivery of the platform itself. */
 type RedirectAuthentication =
   | { readonly by: "state"; readonly stateSha256: string; readonly flow: Flow | undefined }
-  | { readonly by: "platform" };
+  | { readonly by: "platform"; readonly flow?: never };
 
 const EVENT_TYPE = "user_authorized";
 /** Its id comes from a state that this receiver has made, or that the platform has registered. */
@@ -80,7 +80,7 @@ export async function processRedirect(
   }
   const event = eventOf(code, redirect, parameters, authentic, deps.receiver.clock.now());
   const { deadline } = redirect;
-  const flow = authentic.by === "state" ? authentic.flow : undefined;
+  const { flow } = authentic;
   const landing = (success: CallbackResult) => withLanding(success, redirect, flow, deps);
   const delivery = { ...event, deadline, context: new AsyncResource("oncehook.redirect") };
   const result = await new Promise<CallbackResult>((settle) =>
@@ -177,10 +177,7 @@ async function authenticate(
   }
 }
 
-async function consume(
-  authentic: RedirectAuthentication,
-  { receiver: { store, clock }, sparing }: FlowDependencies,
-): Promise<void> {
+async function consume(authentic: RedirectAuthentication, { receiver: { store, clock }, sparing }: FlowDependencies) {
   if (authentic.by !== "state") return;
   const { stateSha256, flow } = authentic;
   const { redirectStates } = store;
@@ -221,7 +218,7 @@ function eventOf(
   now: Date,
 ) {
   const eventId = `state:${sha256Hex(known.get("state") ?? "")}`;
-  const flow = authentic.by === "state" ? authentic.flow : undefined;
+  const { flow } = authentic;
   // A signature covers the body only.
   const parameters = parametersBeside(authentic.by === "platform" ? "" : query, sent);
   const data: Record<string, JsonValue> = { code, parameters };

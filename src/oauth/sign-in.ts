@@ -136,12 +136,7 @@ async function identify(query: URLSearchParams, flow: SignInFlow, deps: SignInDe
 }
 
 /** RFC 9207 and RFC 6749 §4.1.2: the issuer, the state, no error, and a code. */
-function validCode(
-  server: oauth.AuthorizationServer,
-  { client }: Platform,
-  query: URLSearchParams,
-  state: string,
-): string {
+function validCode(server: oauth.AuthorizationServer, { client }: Platform, query: URLSearchParams, state: string) {
   // RFC 6749 §3.1; the library looks at some of them only.
   if (new Set(query.keys()).size < query.size)
     throw new SignInRefused("no answer to this flow: a parameter is there twice");

@@ -54,8 +54,8 @@ export function createUserTokens(given: UserTokensDependencies) {
         // Another process is refreshing them: what it gets is what we need.
         if (leased === "leased") await waitForRefresh(userId, deadline);
         if (typeof leased === "string") continue;
-        // Another process may have replaced the refresh token before the lease.
-        // biome-ignore lint/plugin: both come from our database, encrypted.
+        // Another process may have replaced the tokens before the lease.
+        // biome-ignore lint/plugin: two ciphertexts of our database, which no client has sent.
         if (Buffer.compare(leased.encrypted, stored.encrypted) !== 0) await store.release(userId, lease.owner);
         else {
           const fresh = await refresh(leased, lease, deps);

@@ -90,20 +90,12 @@ export function createCallbackLog(options: CallbackLogOptions) {
   }
 
   /** A row takes its place at once, in order of arrival; its diagnosis is put into it there. */
-  function addDiagnosed(row: CallbackLogEntry, diagnosis: Promise<Diagnosis | undefined>): void {
-    const kept: CallbackLogEntry & { diagnosis?: Diagnosis } = { ...row };
+  function awaitDiagnosis(row: { diagnosis?: Diagnosis }, diagnosis: Promise<Diagnosis | undefined>): void {
     const put = diagnosis.then((found) => {
-      if (found !== undefined) kept.diagnosis = found;
+      if (found !== undefined) row.diagnosis = found;
       diagnosed.delete(put);
     });
     diagnosed.add(put);
-    addEntry(kept);
-  }
-
-  function writeRefused(row: CallbackLogEntry, trace: TraceIds | undefined): void {
-    const isShort = !takeOutput(clock.now(), logEntryBytes(row));
-    if (isShort) dropLog.note("output_bound", { ...row, url: () => row.url });
-    writeLogLine(write, row, { trace, isShort });
   }
 
   return {
@@ -113,10 +105,12 @@ export function createCallbackLog(options: CallbackLogOptions) {
     addRefused(request: RefusedRequest): void {
       const { body, entry, trace, diagnosis } = request;
       const isAdded = deferred.add(body, (sha256) => {
-        const row = entry(sha256);
-        writeRefused(row, trace);
-        if (diagnosis === undefined) addEntry(row);
-        else addDiagnosed(row, diagnosis);
+        const row = { ...entry(sha256) };
+        const isShort = !takeOutput(clock.now(), logEntryBytes(row));
+        if (isShort) dropLog.note("output_bound", { ...row, url: () => row.url });
+        writeLogLine(write, row, { trace, isShort });
+        if (diagnosis !== undefined) awaitDiagnosis(row, diagnosis);
+        addEntry(row);
       });
       if (!isAdded) drop("body_bound", request);
     },
@@ -160,13 +154,15 @@ function createDeferredQueue(log: Log) {
   let waitingBytes = 0;
   let last: Promise<void> = Promise.resolve();
 
-  async function run(body: Uint8Array, work: (sha256?: string) => void): Promise<void> {
+  async function run(body: Uint8Array, bytes: number, work: (sha256?: string) => void): Promise<void> {
     await nextTurn();
     try {
       if (body.length > HASHED_AT_ONCE) work(await hashed(body));
       else work();
     } catch (error) {
       log.error({ err: error }, "a refused callback could not be logged");
+    } finally {
+      waitingBytes -= bytes;
     }
   }
 
@@ -181,11 +177,7 @@ function createDeferredQueue(log: Log) {
       // A single body may be longer than all that may wait.
       if (waitingBytes > 0 && waitingBytes + bytes > MAX_WAITING_BYTES) return false;
       waitingBytes += bytes;
-      last = last
-        .then(() => run(body, work))
-        .then(() => {
-          waitingBytes -= bytes;
-        });
+      last = last.then(() => run(body, bytes, work));
       return true;
     },
     /** Resolves when all that was added so far is done; never rejects. */

@@ -27,10 +27,7 @@ export function writeLogLine(write: WriteLine, row: CallbackLogEntry, line: Line
   write(level, () => fieldsOf(row, line), "callback");
 }
 
-function fieldsOf(
-  row: CallbackLogEntry,
-  { isJson, isShort = false, processingMs = row.processingMs, trace }: Line,
-): string {
+function fieldsOf(row: CallbackLogEntry, { isJson, isShort = false, processingMs = row.processingMs, trace }: Line) {
   const duration = Math.round(processingMs * 1000) / 1000;
   const ids = trace === undefined ? "" : `"trace_id":"${trace.traceId}","span_id":"${trace.spanId}",`;
   const start =

@@ -102,6 +102,8 @@ function described(name: keyof typeof HELP, registry: Registry, labelNames: stri
 const CODES = Object.keys(REMEDIES) as DiagnosisCode[];
 const BY_OUTCOME = ["source", "outcome"];
 const BY_KIND = ["source", "kind", "outcome"];
+const BY_SECRET = ["source", "method", "secret"];
+const BY_CHANNEL = ["channel", "outcome"];
 
 const LOGGED_DROPS = ["rejected_bound", "buffer_full", "row_refused", "body_bound", "unknown_address"] as const;
 
@@ -118,15 +120,14 @@ function createCounters(registry: Registry, sources: readonly string[]) {
     outcomes: counter<[source: string, outcome: string]>("oncehook_callback_outcomes_total", BY_OUTCOME),
     attempts: counter<[source: string, kind: string, outcome: string]>("oncehook_attempts_total", BY_KIND),
     /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
-    credentialUsed: counter<[source: string, method: string, secret: string]>("oncehook_credentials_used_total", [
-      "source",
-      "method",
-      "secret",
-    ]),
-    delivery: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>("oncehook_delivery_attempts_total", [
-      "channel",
-      "outcome",
-    ]),
+    credentialUsed: counter<[source: string, method: string, secret: string]>(
+      "oncehook_credentials_used_total",
+      BY_SECRET,
+    ),
+    delivery: counter<[channel: string, outcome: "delivered" | "failed" | "dead"]>(
+      "oncehook_delivery_attempts_total",
+      BY_CHANNEL,
+    ),
     diagnosed: counter<[source: string, code: DiagnosisCode]>(
       "oncehook_signature_diagnoses_total",
       ["source", "code"],
@@ -147,10 +148,7 @@ function createCounters(registry: Registry, sources: readonly string[]) {
 }
 
 /** Defines the gauges that are set at each scrape. */
-function registerGauges(
-  registry: Registry,
-  options: Omit<MetricsOptions, "knownTypes" | "patternOf" | "sources">,
-): void {
+function registerGauges(registry: Registry, options: Omit<MetricsOptions, "knownTypes" | "patternOf" | "sources">) {
   const { ping, freeBytes } = options;
   const gauge = (name: keyof typeof HELP, set: (gauge: Gauge) => void | Promise<void>, ...labelNames: string[]) =>
     new Gauge({

@@ -10,7 +10,7 @@ import {
   sourceOf,
   tenantOf,
 } from "../domain/index.ts";
-import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
+import { HandlerTimedOut, SharedTimeLimit, withSignal } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import { duplicateOutcome } from "./outcomes.ts";
 import type { Receiver, ValidatedAttempt } from "./receiver.ts";
@@ -95,13 +95,13 @@ async function runPrepare(
   const { key, version } = input;
   // Whole milliseconds: sums of the clock's fractions are inexact.
   const left = Math.round(lease.endsAt - performance.now()) - STORE_TIMEOUT_MS;
-  const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
-  if (limit <= 0) throw new Error("the database took so long that the lease of prepare has almost expired");
+  const limit = left < receiver.settings.handlerTimeoutMs ? new SharedTimeLimit(left) : receiver.handlerLimit;
+  if (left <= 0) throw new Error("the database took so long that the lease of prepare has almost expired");
   const { log, tokens } = receiver;
   const context = { event, source: sourceOf(key), tenant: tenantOf(key), version, log, tokens };
   let pending: Promise<JsonValue | undefined> | undefined;
   try {
-    return await withTimeLimit(limit, `prepare of "${event.event_type}"`, (time) => {
+    return await limit.run(`prepare of "${event.event_type}"`, (time) => {
       pending = handler.prepare?.(withSignal({ ...context }, time));
       return pending;
     });

@@ -24,7 +24,7 @@ export type Validation = Validated | Promise<Validated>;
 export function validateEvent(
   { key, content, eventType, keptAt }: Pick<AttemptInput, "key" | "content" | "eventType" | "keptAt">,
   handler: Handler,
-  { clock, settings, sourcesByName }: Pick<Receiver, "clock" | "settings" | "sourcesByName">,
+  { clock, settings, sourcesByName, handlerLimit }: Receiver,
 ): Validation {
   const { event_id, event_type, timestamp, data, headers } = content.json;
   if (typeof event_type !== "string") return invalid("event_type", "expected a string", event_type);
@@ -54,7 +54,7 @@ export function validateEvent(
     if (sourceOf(key) === PLATFORM || !isJsonObject(headers)) return event;
     return { ...event, headers: headers as Record<string, string> };
   };
-  const validated = validateData(handler.data, copy, settings.handlerTimeoutMs);
+  const validated = validateData(handler.data, copy, handlerLimit);
   return validated instanceof Promise ? validated.then(finish) : finish(validated);
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Receiver } from "../pipeline/index.ts";
-import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
+import type { DueReplay, StoredBulkReplay } from "../store/index.ts";
 import { createPoller, type Poller } from "../system/index.ts";
 import { type ReplayResult, replay } from "./replay.ts";
 import { isTransient, newLease, recoverInterrupted } from "./run-failure.ts";
@@ -48,11 +48,7 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
 }
 
 /** Renews the lease while a batch runs: its replays may wait longer than a lease for suspects to end. */
-async function whileLeased<T>(
-  { id, afterId }: StoredBulkReplay,
-  { owner, receiver }: BulkWork,
-  batch: Promise<T>,
-): Promise<T> {
+async function whileLeased<T>({ id, afterId }: StoredBulkReplay, { owner, receiver }: BulkWork, batch: Promise<T>) {
   const { bulkReplays } = receiver.store;
   const ended = new AbortController();
   const unchanged = { afterId, succeeded: 0, alreadyHandled: 0 };
@@ -75,11 +71,7 @@ function pauseMs({ perSecond }: StoredBulkReplay, ran: number, startedAt: number
   return Math.max(0, startedAt + least - performance.now());
 }
 
-async function runBatch(
-  bulk: StoredBulkReplay,
-  due: readonly DueReplay[],
-  work: BulkWork,
-): Promise<{ readonly progress: BulkReplayProgress; readonly ran: number }> {
+async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work: BulkWork) {
   const ends = new Array<ReplayState>(due.length).fill("later");
   const run = async (failure: DueReplay, index: number) => {
     ends[index] = await runOne(bulk, failure, work);
@@ -121,11 +113,8 @@ function replayState(result: ReplayResult): ReplayState {
 async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): Promise<void> {
   const ended = await receiver.store.bulkReplays.finish(id, owner, receiver.clock.now());
   if (ended === undefined) return;
-  const { total, succeeded, alreadyHandled, failed } = ended;
-  receiver.log.info(
-    { bulk_replay: id, total, succeeded, already_handled: alreadyHandled, failed },
-    "a bulk replay is done",
-  );
+  const { total, succeeded, alreadyHandled: already_handled, failed } = ended;
+  receiver.log.info({ bulk_replay: id, total, succeeded, already_handled, failed }, "a bulk replay is done");
 }
 
 /** How many bulk replays one process works on at a time; the others wait, or another process takes them. */

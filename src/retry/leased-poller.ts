@@ -153,11 +153,7 @@ export function createRetryPoller(receiver: Receiver) {
 }
 
 /** Runs a leased failure and logs its outcome. */
-async function runLeased(
-  { failure, lease, kind }: LeasedRun,
-  stopping: AbortSignal,
-  receiver: Receiver,
-): Promise<void> {
+async function runLeased({ failure, lease, kind }: LeasedRun, stopping: AbortSignal, receiver: Receiver) {
   const { owner, leaseEndsAt } = lease;
   const { source, eventId, retriesDone } = failure;
   const fields = { source, event_id: eventId, ...(kind === "retry" && { retry: retriesDone }) };

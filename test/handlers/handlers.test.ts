@@ -4,9 +4,9 @@ import {
   createRegistry,
   HandlerTimedOut,
   isRejected,
+  SharedTimeLimit,
   type TimeLimit,
   validateData,
-  withTimeLimit,
 } from "../../src/handlers/index.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
 
@@ -80,7 +80,7 @@ describe("the registry", () => {
 describe("the time limit", () => {
   it("the time limit ends the wait and aborts the work's signal", async () => {
     let signal: AbortSignal | undefined;
-    const work = withTimeLimit(20, "the handler", (limit) => {
+    const work = new SharedTimeLimit(20).run("the handler", (limit) => {
       signal = limit.signal;
       return never;
     });
@@ -91,7 +91,7 @@ describe("the time limit", () => {
 
   it("work that reads its signal only after the time limit gets an aborted one", async () => {
     let limit: TimeLimit | undefined;
-    const work = withTimeLimit(20, "the handler", (given) => {
+    const work = new SharedTimeLimit(20).run("the handler", (given) => {
       limit = given;
       return never;
     });
@@ -100,12 +100,12 @@ describe("the time limit", () => {
   });
 
   it("the time limit does not touch work that ends in time, well or not", async () => {
-    expect(await withTimeLimit(1_000, "x", () => "done")).toBe("done");
-    await expect(withTimeLimit(1_000, "x", () => Promise.reject(new Error("own")))).rejects.toThrow("own");
+    expect(await new SharedTimeLimit(1_000).run("x", () => "done")).toBe("done");
+    await expect(new SharedTimeLimit(1_000).run("x", () => Promise.reject(new Error("own")))).rejects.toThrow("own");
     const throwing = () => {
       throw new Error("at once");
     };
-    await expect(withTimeLimit(1_000, "x", throwing)).rejects.toThrow("at once");
+    await expect(new SharedTimeLimit(1_000).run("x", throwing)).rejects.toThrow("at once");
   });
 });
 
@@ -115,21 +115,27 @@ describe("validation by any Standard Schema", () => {
 
   it("the validation takes an asynchronous schema and names the fields, three at the most", async () => {
     const issue = (key: unknown) => ({ path: ["a", { key }], message: "is wrong" });
-    expect(await validateData(custom([issue(1), issue("b"), { message: "bad" }, issue("x")]), {}, 1_000)).toMatchObject(
-      {
-        code: "event_invalid",
-        message: "data.a.1: is wrong; data.a.b: is wrong; data: bad",
-      },
-    );
+    expect(
+      await validateData(
+        custom([issue(1), issue("b"), { message: "bad" }, issue("x")]),
+        {},
+        new SharedTimeLimit(1_000),
+      ),
+    ).toMatchObject({
+      code: "event_invalid",
+      message: "data.a.1: is wrong; data.a.b: is wrong; data: bad",
+    });
   });
 
   it("a schema's issue without a message still gets a text", async () => {
-    expect(await validateData(custom([]), {}, 1_000)).toMatchObject({ message: "data is not valid" });
+    expect(await validateData(custom([]), {}, new SharedTimeLimit(1_000))).toMatchObject({
+      message: "data is not valid",
+    });
   });
 
   it("the validation hands the handler what the schema made of it", async () => {
     const schema = z.object({ amount: z.string().transform(Number) });
-    expect(await validateData(schema, { amount: "5" }, 1_000)).toEqual({ value: { amount: 5 } });
+    expect(await validateData(schema, { amount: "5" }, new SharedTimeLimit(1_000))).toEqual({ value: { amount: 5 } });
   });
 });
 

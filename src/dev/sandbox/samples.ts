@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { isJsonObject, type JsonObject, PLATFORM, VERSIONS, type Version } from "../../domain/index.ts";
-import { type Registry, validateData } from "../../handlers/index.ts";
+import { type Registry, SharedTimeLimit, validateData } from "../../handlers/index.ts";
 import { sampleOfSchema } from "./sample-of-schema.ts";
 
 export interface Sample {
@@ -38,7 +38,7 @@ async function dataFor(type: string, schema: StandardSchemaV1): Promise<JsonObje
 
 async function fits(schema: StandardSchemaV1, data: JsonObject): Promise<boolean> {
   try {
-    return "value" in (await validateData(schema, data, TIME_LIMIT_MS));
+    return "value" in (await validateData(schema, data, new SharedTimeLimit(TIME_LIMIT_MS)));
   } catch {
     // A schema that throws, or waits for a silent service, fails in the callback too, and reports it there.
     return false;

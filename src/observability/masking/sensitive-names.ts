@@ -59,8 +59,8 @@ const MAY_BE =
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g;
 const BETWEEN_WORDS = /[_\-. ]/g;
 
-const MAX_REMEMBERED = 1_000;
-const LONGEST_REMEMBERED = 64;
+/** The short keys and headers of one platform's events repeat. The long ones of any other client must not pile up. */
+const REMEMBERED = [1_000, 64] as const;
 /** No platform has a name as long. A longer one is not worth the budget, and its value is not shown. */
 const LONGEST_NAME = 512;
 
@@ -76,7 +76,7 @@ export const mayBeCredential = (name: string): boolean => !HARMLESS.has(name);
 /** Tells header names whose values are secrets. Names are in lower case. */
 export function sensitiveHeaders(configured: readonly string[]): (name: string) => boolean {
   const names = new Set(configured.map((name) => name.toLowerCase()));
-  return memoized((name) => HEADER.test(name) || names.has(name) || namesSecret(name, plain(name)));
+  return remembered((name) => HEADER.test(name) || names.has(name) || namesSecret(name, plain(name)), ...REMEMBERED);
 }
 
 /**
@@ -88,10 +88,10 @@ export function sensitiveHeaders(configured: readonly string[]): (name: string) 
  */
 export function sensitiveKeys(configured: readonly string[]): (key: string) => boolean {
   const keys = new Set(configured.map(plain));
-  return memoized((key) => {
+  return remembered((key) => {
     const name = plain(key);
     return keys.has(name) || namesSecret(key, name);
-  });
+  }, ...REMEMBERED);
 }
 
 function namesSecret(name: string, plainName: string): boolean {
@@ -120,11 +120,6 @@ function wordsNameSecret(found: readonly string[]): boolean {
     if (NUMBER.has(word)) return NUMBERS.has(before);
     return BEHIND.get(word)?.has(before) ?? false;
   });
-}
-
-/** The short keys and headers of one platform's events repeat. The long ones of any other client must not pile up. */
-function memoized(decide: (key: string) => boolean): (key: string) => boolean {
-  return remembered(decide, MAX_REMEMBERED, LONGEST_REMEMBERED);
 }
 
 function plain(key: string): string {

@@ -33,7 +33,13 @@ export interface TraceSpan {
 
 export interface RequestSpan extends Pick<TraceSpan, "within"> {
   readonly ids: TraceIds;
-  end(concluded: RequestResult): void;
+  end(result: {
+    readonly status: number;
+    readonly outcome: Outcome;
+    readonly source: string | undefined;
+    readonly eventId: string | undefined;
+    readonly eventType: string | undefined;
+  }): void;
 }
 
 export interface RequestInfo {
@@ -44,14 +50,6 @@ export interface RequestInfo {
   readonly httpVersion: string;
   readonly address: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
-export interface RequestResult {
-  readonly status: number;
-  readonly outcome: Outcome;
-  readonly source: string | undefined;
-  readonly eventId: string | undefined;
-  readonly eventType: string | undefined;
 }
 
 /** In lowercase hex, 32 and 16 digits (W3C Trace Context). */

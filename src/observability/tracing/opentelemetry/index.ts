@@ -25,21 +25,17 @@ import { systemClock, withTimeout } from "../../../system/index.ts";
 import type { SamplerName, TraceIds, TracingOptions } from "../index.ts";
 import { createSpanTracer, type ErrorDescription } from "./span-tracer.ts";
 
-interface TracingDependencies extends ErrorDescription {
-  /** Spans that could not be exported are logged here, once a minute at most. */
-  readonly log: Log;
-  /** `development`, `test` or `production`. */
-  readonly environment: string;
-}
-
 const FLUSH_LIMIT_MS = 2_000;
 
 /**
  * OpenTelemetry's own SDK. Spans wait in a bounded queue and are exported in batches; what does not fit is dropped. Any
  * other user of the OpenTelemetry API in this process, such as a handler, is traced with it. Context, tracer and
- * propagator are the global ones.
+ * propagator are the global ones. The log has spans that could not be exported, once a minute at most.
  */
-export async function openTracing(options: TracingOptions, deps: TracingDependencies) {
+export async function openTracing(
+  options: TracingOptions,
+  deps: ErrorDescription & { readonly log: Log; readonly environment: string },
+) {
   const diagnostics = createDiagnostics(deps.log, deps.describe);
   diag.setLogger(diagnostics.logger, { suppressOverrideMessage: true });
   setGlobalErrorHandler(diagnostics.failed);
