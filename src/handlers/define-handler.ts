@@ -47,20 +47,17 @@ const OPTIONS: Readonly<Record<string, readonly [isValid: IsValid, expected: str
 };
 const NAMES = Object.keys(OPTIONS).join(", ");
 
-/** The type of `defineHandler<Tables>()`. */
-export type DefineHandler<Tables> = <
-  Schema extends StandardSchemaV1,
-  Prepared extends JsonValue | undefined = undefined,
->(
-  definition: HandlerDefinition<Schema, Prepared, Tables>,
-) => Handler;
-
 /**
  * Declares the handler of one event type. `defineHandler<Tables>()({ … })` types `tx.query` by the handler's tables:
  * TypeScript infers the schema's types only in the second call.
  * @throws TypeError that names the option and what it expects
  */
-export function defineHandler<Tables extends object>(): DefineHandler<Tables>;
+export function defineHandler<Tables extends object>(): <
+  Schema extends StandardSchemaV1,
+  Prepared extends JsonValue | undefined = undefined,
+>(
+  definition: HandlerDefinition<Schema, Prepared, Tables>,
+) => Handler;
 export function defineHandler<Schema extends StandardSchemaV1, Prepared extends JsonValue | undefined = undefined>(
   definition: HandlerDefinition<Schema, Prepared>,
 ): Handler;

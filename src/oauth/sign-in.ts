@@ -1,5 +1,5 @@
 import * as oauth from "oauth4webapi";
-import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
+import { type Clock, errorReason, fromCanonicalBase64url } from "../domain/index.ts";
 import type { Encryptor } from "../system/index.ts";
 import { authorizationUrl, requestTokens } from "./authorization-code.ts";
 import { FLOW_SECONDS, randomSecret } from "./flow.ts";
@@ -145,12 +145,8 @@ function validCode(server: oauth.AuthorizationServer, { client }: Platform, quer
     if (code !== null && code !== "") return code;
   } catch (error) {
     // The library's errors contain the whole query, which any client may have written.
-    const isVerdict = error instanceof oauth.AuthorizationResponseError;
-    throw new SignInRefused(
-      isVerdict
-        ? "the provider did not let them in"
-        : `no answer to this flow: ${error instanceof Error ? error.message : "unknown"}`,
-    );
+    if (error instanceof oauth.AuthorizationResponseError) throw new SignInRefused("the provider did not let them in");
+    throw new SignInRefused(`no answer to this flow: ${errorReason(error)}`);
   }
   throw new SignInRefused("no answer to this flow: it has no code");
 }

@@ -3,8 +3,8 @@ import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { createAllowList } from "../system/index.ts";
 
-function addressNotAllowed(host: string, addresses: readonly string[]): Error {
-  const resolved = addresses.filter((address) => address !== host);
+function addressNotAllowed(host: string, addresses: readonly LookupAddress[]): Error {
+  const resolved = addresses.map(({ address }) => address).filter((address) => address !== host);
   return new Error(
     `${host}${resolved.length === 0 ? "" : ` (${resolved.join(", ")})`} is not a public address; where that is meant, name ` +
       "its network in NOTIFY_ALLOW_ADDRESSES",
@@ -42,10 +42,7 @@ export function createAllowedAddresses(networks: readonly string[]) {
       if (error !== null) return callback(error, []);
       const allowed = addresses.filter(({ address }) => isAllowed(address));
       const [first] = allowed;
-      if (first === undefined) {
-        const refused = addresses.map(({ address }) => address);
-        return callback(addressNotAllowed(hostname, refused), []);
-      }
+      if (first === undefined) return callback(addressNotAllowed(hostname, addresses), []);
       if (options.all === true) return callback(null, allowed);
       return callback(null, first.address, first.family);
     });

@@ -15,10 +15,15 @@ const STOP_TIMEOUT_MS = 4_000;
  * of processes share the work, and a process that dies loses none of it.
  */
 export function createOutboxPoller(deps: OutboxDependencies) {
-  const { channels, log } = deps;
+  const { outbox, channels, clock, log } = deps;
   const stopping = new AbortController();
   const passOn = createPassOn(deps);
-  const fanOut = passOn === undefined ? createFanOut(deps) : async () => {};
+  const destinations = channels.flatMap((channel) => channel.destinations);
+  /** Makes deliveries of fresh notifications, for the channels' workers. */
+  const fanOut = async (isStopping: () => boolean) => {
+    if (passOn !== undefined) return;
+    while ((await outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH)) === FAN_OUT_BATCH && !isStopping());
+  };
   const workers = channels.map((channel) => new DeliveryWorker(channel, stopping.signal, deps));
   const work = (worker: DeliveryWorker, isStopping: () => boolean) => worker.work(() => fanOut(isStopping), isStopping);
   const ended = () => Promise.all(workers.map((worker) => worker.ended()));
@@ -48,14 +53,6 @@ export function createOutboxPoller(deps: OutboxDependencies) {
       clearTimeout(timer);
       await Promise.all(channels.map((channel) => channel.close?.()));
     },
-  };
-}
-
-/** Makes deliveries of fresh notifications, for the channels' workers. */
-function createFanOut({ outbox, channels, clock }: OutboxDependencies) {
-  const destinations = channels.flatMap((channel) => channel.destinations);
-  return async (isStopping: () => boolean): Promise<void> => {
-    while ((await outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH)) === FAN_OUT_BATCH && !isStopping());
   };
 }
 

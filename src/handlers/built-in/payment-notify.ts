@@ -3,18 +3,12 @@ import { type Dialect, sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import { decimalValue, idValue, plainText } from "./text-fields.ts";
 
-/** Prepared once: building it for each event costs as much as running it. The databases number values differently. */
-const UPSERT: Record<Dialect, string> = {
-  sqlite: upsert("?", "?", "?", "?"),
-  postgres: upsert("$1", "$2", "$3", "$4"),
-};
-
-function upsert(orderId: string, amount: string, eventId: string, updatedAt: string): string {
-  return `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
-    VALUES (${orderId}, 'paid', ${amount}, ${eventId}, ${updatedAt})
+const NUMBERED = `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
+    VALUES ($1, 'paid', $2, $3, $4)
     ON CONFLICT (order_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
       event_id = excluded.event_id, updated_at = excluded.updated_at`;
-}
+/** Prepared once: building it for each event costs as much as running it. The databases number values differently. */
+const UPSERT: Record<Dialect, string> = { sqlite: NUMBERED.replaceAll(/\$\d/g, "?"), postgres: NUMBERED };
 
 const ORDERS = `CREATE TABLE orders (
   order_id text PRIMARY KEY, status text NOT NULL, amount {decimal} NOT NULL, event_id text NOT NULL,

@@ -3,10 +3,6 @@ import { z } from "zod";
 import { sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 
-type Tables = {
-  messages: { message_id: string; event_id: string; message: string; received_at: string };
-};
-
 const MESSAGES = `CREATE TABLE messages (
   message_id text PRIMARY KEY, event_id text NOT NULL, message text NOT NULL, received_at {time} NOT NULL
 )`;
@@ -19,7 +15,7 @@ export const webhookMessage = defineHandler({
   async handle({ event, tx, now }) {
     const message_id = randomUUID();
     await tx.query
-      .withTables<Tables>()
+      .withTables<{ messages: Record<"message_id" | "event_id" | "message" | "received_at", string> }>()
       .insertInto("messages")
       .values({
         message_id,

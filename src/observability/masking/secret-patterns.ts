@@ -47,7 +47,9 @@ export function createSecretPatterns(secretValues: readonly string[]) {
         .replace(CREDENTIALS, `$1 ${MASKED}`)
         .replace(USER_INFO, `$1${MASKED}@`);
       if (masked.includes("eyJ")) masked = masked.replace(WORD, withoutJwt);
-      return replaceCardNumbers(masked, MASKED);
+      return masked.replace(CANDIDATE, (run: string, other: string | undefined) =>
+        other === undefined ? withoutCards(run) : run,
+      );
     },
   };
 }
@@ -102,19 +104,13 @@ function isOfRun(code: number): boolean {
   return (code >= ZERO && code < ZERO + 10) || code === 32 || code === 45;
 }
 
-/** Replaces the card numbers in a text, written in one piece or in groups, also where other numbers stand beside. */
-function replaceCardNumbers(text: string, by: string): string {
-  return text.replace(CANDIDATE, (run: string, other: string | undefined) =>
-    other === undefined ? replaceInRun(run, by) : run,
-  );
-}
-
-function replaceInRun(run: string, by: string): string {
+/** Masks the card numbers in a run of digits, in one piece or in groups, also where other numbers stand beside. */
+function withoutCards(run: string): string {
   const groups = run.split(/([ -])/);
   let replaced = "";
   for (let index = 0; index < groups.length; index += 1) {
     const end = index % 2 === 0 ? endOfCard(groups, index) : undefined;
-    replaced += end === undefined ? groups[index] : by;
+    replaced += end === undefined ? groups[index] : MASKED;
     index = end ?? index;
   }
   return replaced;

@@ -88,10 +88,13 @@ export function sensitiveHeaders(configured: readonly string[]): (name: string) 
  */
 export function sensitiveKeys(configured: readonly string[]): (key: string) => boolean {
   const keys = new Set(configured.map(plain));
-  return remembered((key) => {
-    const name = plain(key);
-    return keys.has(name) || namesSecret(key, name);
-  }, ...REMEMBERED);
+  return remembered(
+    (key) => {
+      const name = plain(key);
+      return keys.has(name) || namesSecret(key, name);
+    },
+    ...REMEMBERED,
+  );
 }
 
 function namesSecret(name: string, plainName: string): boolean {
