@@ -1,7 +1,6 @@
 import { PLATFORM, type Version } from "./event.ts";
 
 interface CallbackPath {
-  /** The source's name. */
   readonly source: string;
   readonly path: string;
   readonly version: Version | "by_header";

@@ -2,7 +2,14 @@ import type { JsonObject } from "./event.ts";
 import { FAULTS, type FaultCode } from "./faults.ts";
 
 /** Every legal outcome of a callback. `receive/` has the one table that turns it into a response. */
-export type Outcome = AttemptOutcome | Accepted | Ignored | Handshake | Rejected;
+export type Outcome =
+  | AttemptOutcome
+  | Ignored
+  | Rejected
+  /** The event is durable, and its platform need not wait for the handler (answer modes `after` and `within`). */
+  | { readonly kind: "accepted" }
+  /** The platform asked something of the address, such as whether we own it: there was no event. */
+  | { readonly kind: "handshake" };
 
 /** An outcome as its response shows it to a platform. */
 export type ResponseOutcome = Exclude<Outcome, Rejected>;
@@ -27,19 +34,9 @@ export interface AlreadyProcessed {
   readonly isSameBody: boolean;
 }
 
-/** The event is durable, and its platform need not wait for the handler (answer modes `after` and `within`). */
-export interface Accepted {
-  readonly kind: "accepted";
-}
-
 /** No handler receives events of this type, and the source ignores such types: nothing ran and nothing was recorded. */
 export interface Ignored {
   readonly kind: "ignored";
-}
-
-/** The platform asked something of the address, such as whether we own it: there was no event. */
-export interface Handshake {
-  readonly kind: "handshake";
 }
 
 /** The callback itself is at fault (4xx): asking again will not help, and nothing was changed. */

@@ -79,10 +79,7 @@ export function growingRetries(max: number, { firstMs, factor, maxMs }: Backoff)
   return { max, delaysMs, jitter: JITTER };
 }
 
-/**
- * As many retries as it takes until `for` has passed. They are counted, not timed: a receiver that was down for days
- * still makes all of them.
- */
+/** As many retries as fill `for`. They are counted, not timed: a receiver that was down for days still makes them all. */
 export function retriesFor(options: Required<RetryOptions>): RetryPolicy {
   const { factor } = options;
   const backoff = { firstMs: durationMs(options.first), factor, maxMs: durationMs(options.max) };

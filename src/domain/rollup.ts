@@ -41,10 +41,7 @@ export function periodStart(moment: Date, stepSeconds: number): number {
   return Math.floor(moment.getTime() / 1_000 / stepSeconds) * stepSeconds;
 }
 
-/**
- * The longest latency of the quickest `share`, in milliseconds; null without counts. Within a bucket latencies are taken
- * to be spread evenly.
- */
+/** The longest latency of the quickest `share`, in ms, as if spread evenly within a bucket; null without counts. */
 export function latencyQuantile(counts: readonly { bucket: number; count: number }[], share: number): number | null {
   const byBucket = new Map<number, number>();
   let total = 0;

@@ -74,7 +74,7 @@ export function refusedSources(
     const before = countsOf(earlier.get(source) ?? []);
     const ofBefore = before.wrong + before.unsigned;
     if (before.authentic < MIN_USUAL || before.authentic < 9 * ofBefore) return [];
-    const refusals = periods.filter(({ outcome }) => REFUSALS.includes(signatureOf(outcome)));
+    const refusals = periods.filter(({ outcome }) => (signatureOf(outcome) ?? "authentic") !== "authentic");
     const since = new Date(Math.min(...refusals.map(({ slot }) => slot)) * 1_000).toISOString();
     const message =
       `${source}: 0 of ${wrong + unsigned} callbacks authentic since ${since.slice(11, 16)} UTC, in the day before that ` +
@@ -82,8 +82,6 @@ export function refusedSources(
     return [{ source, message }];
   });
 }
-
-const REFUSALS: readonly (keyof SignatureCounts | undefined)[] = ["wrong", "unsigned"];
 
 function countsOf(periods: readonly PeriodCount[]): SignatureCounts {
   const counts = { authentic: 0, wrong: 0, unsigned: 0 };

@@ -34,9 +34,7 @@ const STOP_PARSING = (): number => 2;
 /**
  * One request of a connection is at work at a time (decision 0052). Node parses a chunk of 64 KB in one turn of the event loop,
  * which is thousands of requests. A second request before the response to the first is complete ends the connection, after that
- * response. A response that the client does not read ends it too.
- *
- * Takes the place of the handlers that the server has for requests and for clients' errors.
+ * response. A response that the client does not read ends it too. Takes the place of the server's handlers.
  */
 export function guardConnections(server: Server, { limit, writeTimeoutMs, report }: GuardOptions) {
   assertParser();

@@ -23,7 +23,6 @@ interface Connection {
   readonly peer: string;
   readonly group: AddressGroup;
   requests: number;
-  /** Its place among the idle ones. */
   idle: ListEntry<Connection> | undefined;
 }
 

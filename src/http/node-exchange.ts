@@ -6,7 +6,6 @@ import type { UnverifiedThrottle } from "./accept-gate.ts";
 import type { ClientErrors } from "./client-error.ts";
 import type { ReadOrigin } from "./read-origin.ts";
 
-/** Shared by all exchanges of a listener. */
 interface ExchangeServices {
   readonly originOf: ReadOrigin;
   readonly throttle: UnverifiedThrottle;
@@ -16,7 +15,6 @@ interface ExchangeServices {
 /** How much of an unwanted body is read before its connection closes: more than the shipped proxies pass on. */
 const LINGER = { bytes: 33_554_432, ms: 2_000 };
 
-/** A request and its response of `node:http`. */
 export class NodeExchange implements Exchange {
   readonly method: string;
   readonly target: string;
@@ -100,11 +98,7 @@ export class NodeExchange implements Exchange {
     this.#message.resume();
   }
 
-  async stream(
-    headers: ResponseHeaders,
-    texts: (over: AbortSignal) => AsyncIterable<string>,
-    over: AbortSignal,
-  ): Promise<void> {
+  async stream(headers: ResponseHeaders, texts: (over: AbortSignal) => AsyncIterable<string>, over: AbortSignal) {
     const response = this.#response;
     if (response.destroyed) return;
     const gone = new AbortController();

@@ -8,7 +8,6 @@ export type Parser = { onIncoming?: unknown } & Record<number, OnBody | undefine
 
 const KINDS_OF_CALLS = 16;
 
-/** The parser that Node keeps on the socket of a connection. */
 export function parserOf(socket: Duplex): Parser | undefined {
   return (socket as { readonly parser?: Parser | null }).parser ?? undefined;
 }
@@ -26,7 +25,6 @@ export function assertParser(parser = newParser()): void {
   if (onBodyOf(parser) === undefined) throw misfit("parserOnBody of socket.parser");
 }
 
-/** Of a connection that never gets a byte. */
 function newParser(): Parser | undefined {
   const socket = new Duplex({ read() {}, write: (_piece, _encoding, done) => done() });
   createServer().emit("connection", socket);

@@ -88,7 +88,6 @@ export function runEvent(input: AttemptInput, receiver: Receiver): Promise<Attem
   return new Promise((resolve) => startAttempt(input, receiver, resolve));
 }
 
-/** A handler's result that cannot be stored or sent. */
 class ResultInvalid extends Error {
   override readonly name = "ResultInvalid";
 }

@@ -9,7 +9,6 @@ import { FairShare, KeyedSemaphore, type Release } from "../system/index.ts";
 export class EventLock {
   readonly #deliveries = new KeyedSemaphore();
 
-  /** @returns undefined where another delivery has it */
   tryAcquire(key: EventKey): Release | undefined {
     return this.#deliveries.tryAcquire(keyText(key), 1);
   }
@@ -19,7 +18,6 @@ export class EventLock {
     return release ?? failed("event_in_progress", new Error(MESSAGES.in_progress));
   }
 
-  /** Holds the lock while `run` is at work. */
   async run(key: EventKey, deadline: Deadline, run: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
     const release = await this.acquire(key, deadline);
     if (typeof release !== "function") return release;
@@ -42,7 +40,6 @@ export type RunLock = ReturnType<typeof createRunLock>;
 
 /** Runs failures concurrently, but a suspect by itself: if the process dies during that run, the suspect is the cause. */
 export function createRunLock() {
-  /** Resolves when the last exclusive run has ended. */
   let lastExclusive: Promise<unknown> = Promise.resolve();
   const running = new Set<Promise<unknown>>();
   return {
@@ -101,8 +98,8 @@ export class ConcurrencyLimit {
   }
 
   /** Resolves when no callback is left. A listener waits only for its connections, and a client may have left earlier. */
-  idle(): Promise<void> {
-    return this.#until(() => this.active === 0);
+  async idle(): Promise<void> {
+    while (this.active > 0) await this.#nextEnd();
   }
 
   /** Counts work outside the limit, for which a stop waits all the same. @returns ends it; may be called again */
@@ -117,15 +114,13 @@ export class ConcurrencyLimit {
     };
   }
 
-  outsideLimitEnded(): Promise<void> {
-    return this.#until(() => this.#outsideLimit === 0);
+  async outsideLimitEnded(): Promise<void> {
+    while (this.#outsideLimit > 0) await this.#nextEnd();
   }
 
-  async #until(isOver: () => boolean): Promise<void> {
-    while (!isOver()) {
-      this.#ended ??= Promise.withResolvers();
-      await this.#ended.promise;
-    }
+  #nextEnd(): Promise<void> {
+    this.#ended ??= Promise.withResolvers();
+    return this.#ended.promise;
   }
 
   #noteEnd(): void {

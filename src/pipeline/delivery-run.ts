@@ -13,13 +13,11 @@ import type { AttemptInput, CallbackResult, Delivery, Receiver } from "./receive
 import { storeFailure } from "./store-failure.ts";
 
 type RunState =
-  /** The platform waits for its response. */
   | { readonly kind: "unanswered" }
   /** Answer mode `within`: its time is over, and the event is being accepted. */
   | { readonly kind: "accepting"; readonly done: Promise<void> }
   /** The event is durable and the platform has its response. The run goes on, and leases the event. */
   | { readonly kind: "accepted"; readonly leaseOwner: string }
-  /** The run is over. */
   | { readonly kind: "settled" };
 
 const UNANSWERED: RunState = { kind: "unanswered" };

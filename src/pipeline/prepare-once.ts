@@ -19,10 +19,7 @@ const POLL_INTERVAL_MS = 50;
 /** A lease outlives its step by this much, for storing its result. */
 const LEASE_MARGIN_MS = 10_000;
 const STORE_TIMEOUT_MS = 6_000;
-/**
- * Outside work that must not be cut off may go on for this long after the handler's time limit. Its result is still
- * kept for the next delivery.
- */
+/** Outside work may go on for this long after the handler's time limit. Its result is kept for the next delivery. */
 export const LATE_WORK_MS = 3_000;
 
 /** The result of an event's prepare step, or the outcome of an attempt that ended without one. */
@@ -59,11 +56,7 @@ async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promi
   }
 }
 
-async function prepareUnderLease(
-  attempt: ValidatedAttempt,
-  lease: PrepareLease,
-  receiver: Receiver,
-): Promise<Preparation> {
+async function prepareUnderLease(attempt: ValidatedAttempt, lease: PrepareLease, receiver: Receiver) {
   const { key } = attempt.input;
   let text = receiver.unsavedPreparations.get(keyText(key));
   if (text === undefined) {
@@ -86,11 +79,7 @@ async function prepareUnderLease(
 const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";
 
 /** Never beyond the lease: past it another delivery may begin the same work. */
-async function runPrepare(
-  attempt: ValidatedAttempt,
-  lease: PrepareLease,
-  receiver: Receiver,
-): Promise<JsonValue | undefined> {
+async function runPrepare(attempt: ValidatedAttempt, lease: PrepareLease, receiver: Receiver) {
   const { event, input, handler } = attempt;
   const { key, version } = input;
   // Whole milliseconds: sums of the clock's fractions are inexact.
@@ -123,9 +112,7 @@ function saveLateResult(
   const late = setTimeout(ended, LATE_WORK_MS);
   outside
     .finally(() => clearTimeout(late))
-    .then(async (value) => {
-      await savePrepared(key, lease, JSON.stringify(value ?? null), receiver);
-    })
+    .then(async (value) => void (await savePrepared(key, lease, JSON.stringify(value ?? null), receiver)))
     .catch(() => releaseLease(key, lease, receiver))
     .finally(ended);
 }
@@ -149,7 +136,6 @@ function decrypted(encrypted: Uint8Array, key: EventKey, { encryptor }: Receiver
   return { value: JSON.parse(text) };
 }
 
-/** The encryption context of a prepare step's result. */
 export function preparationContext(key: EventKey): string {
   return `preparation ${keyText(key)}`;
 }
@@ -157,6 +143,7 @@ export function preparationContext(key: EventKey): string {
 const RETRY_PAUSE_MS = 100;
 const MAX_UNSAVED = 1_000;
 const LOOK_UP_TIMEOUT_MS = 1_000;
+const KEPT_IN_MEMORY = "the result of prepare could not be stored; it is kept in memory";
 const DROPPED =
   `memory holds ${MAX_UNSAVED} results of prepare that could not be stored; this one, the oldest, is dropped: unless ` +
   "another process has completed the event, its next delivery runs prepare again";
@@ -194,10 +181,7 @@ export async function savePrepared(
         await sleep(RETRY_PAUSE_MS);
         continue;
       }
-      log.error(
-        { err: error, event_id: key.eventId },
-        "the result of prepare could not be stored; it is kept in memory",
-      );
+      log.error({ err: error, event_id: key.eventId }, KEPT_IN_MEMORY);
       keepInMemory(key, text, receiver);
       return "unsaved";
     }

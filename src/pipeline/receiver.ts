@@ -49,7 +49,6 @@ export interface BodyReservation extends HeldBody {
   release(): void;
 }
 
-/** One request of a platform, as it arrived. */
 export interface Callback extends SignedRequest {
   readonly source: Source;
   /** From the path or `X-API-Version` (SPEC 9). */
@@ -154,7 +153,6 @@ export interface Receiver {
   readonly concurrency: ConcurrencyLimit;
   /** The lock of retries and replays; callbacks do not take it. */
   readonly runLock: RunLock;
-  /** The users' access tokens, for `prepare`. */
   readonly tokens: UserTokens;
   /** Emits `accepted` when an accepted event may run at once. */
   readonly events: EventEmitter<{ accepted: [] }>;

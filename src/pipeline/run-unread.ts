@@ -60,11 +60,7 @@ export async function runUnread(
 }
 
 /** Whether each event has a record or a stored failure. */
-async function areDurable(
-  results: readonly CallbackResult[],
-  failure: StoredFailure,
-  { store }: Receiver,
-): Promise<boolean> {
+async function areDurable(results: readonly CallbackResult[], failure: StoredFailure, { store }: Receiver) {
   for (const { outcome, source = failure.source, eventId, isCombined } of results) {
     // Each handler of several has ended by itself.
     if (isCombined || (outcome.kind !== "failed" && outcome.kind !== "rejected")) continue;

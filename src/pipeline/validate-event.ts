@@ -17,10 +17,7 @@ const DAY_SECONDS = 86_400;
 type Validated = CallbackEvent<unknown> | Refused | Failed;
 export type Validation = Validated | Promise<Validated>;
 
-/**
- * The envelope of SPEC 2.1, then `data` through the handler's schema; a refusal names the field. A promise where the
- * schema is asynchronous.
- */
+/** The envelope of SPEC 2.1, then `data` by the handler's schema, which may be asynchronous. A refusal names the field. */
 export function validateEvent(
   { key, content, eventType, keptAt }: Pick<AttemptInput, "key" | "content" | "eventType" | "keptAt">,
   handler: Handler,

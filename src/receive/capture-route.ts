@@ -4,7 +4,7 @@ import type { CaptureAccess } from "./dependencies.ts";
 import { queryOf } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { RouteHandler } from "./responder.ts";
-import { type CallbackResponse, jsonResponse, respondThrottled } from "./responses.ts";
+import { jsonResponse, respondThrottled } from "./responses.ts";
 
 const NO_TOKEN = { error: "send the admin token: Authorization: Bearer <ADMIN_TOKEN>" };
 const UNAUTHORIZED = jsonResponse(401, NO_TOKEN, { "www-authenticate": 'Bearer realm="admin"' });
@@ -37,10 +37,7 @@ export function captureRoute({ buffer, checkToken }: CaptureAccess, log: Log): R
 }
 
 /** Why a request goes no further; undefined for an operator's. */
-function accessError(
-  { exchange: { headers, address } }: RequestContext,
-  judge: CaptureAccess["checkToken"],
-): CallbackResponse | undefined {
+function accessError({ exchange: { headers, address } }: RequestContext, judge: CaptureAccess["checkToken"]) {
   const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(String(headers.authorization)) ?? [];
   if (token === undefined) return UNAUTHORIZED;
   const checked = judge(token, address);

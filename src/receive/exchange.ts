@@ -47,7 +47,6 @@ export type ResponseHeaders = Record<string, string | string[]>;
 
 export interface BodyReader {
   piece(bytes: Uint8Array): void;
-  /** The body has arrived whole. */
   end(): void;
   /** The client is gone, or sent something else than a body. May also be called after `end`. */
   lost(): void;

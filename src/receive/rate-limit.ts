@@ -31,10 +31,7 @@ export function createMemoryCounter(max = MAX_COUNTERS): CountHit {
 const SHARED_TIMEOUT_MS = 250;
 const COOLDOWN_MS = 5_000;
 
-/**
- * Counts in the database, and in this process while the database is slow or away. A limit never becomes an outage, and
- * no request waits long for a count.
- */
+/** Counts in this process while the database is slow or away: no limit becomes an outage, and no request waits long. */
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
   const local = createMemoryCounter();
   let coolingDownUntil = Number.NEGATIVE_INFINITY;

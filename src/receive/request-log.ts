@@ -1,5 +1,5 @@
 import { type CallbackLogEntry, type Outcome, outcomeName } from "../domain/index.ts";
-import type { DroppedCallback, Mask } from "../observability/index.ts";
+import type { Mask } from "../observability/index.ts";
 import { type CallbackResult, errorText } from "../pipeline/index.ts";
 import type { ReceiveDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -7,23 +7,14 @@ import type { CallbackResponse } from "./responses.ts";
 
 /** Step (g) of SPEC 1.7 where the entry did not commit with the event. */
 export function createRequestLog({ maskFor, callbackLog, diagnoser }: ReceiveDependencies) {
-  function dropped(
-    { exchange: { address, target } }: RequestContext,
-    outcome: Outcome,
-    source: string | null = null,
-  ): DroppedCallback {
+  function dropped({ exchange: { address, target } }: RequestContext, outcome: Outcome, source: string | null = null) {
     return { outcome: outcomeName(outcome), remoteAddress: address, url: () => maskFor(source).url(target) };
   }
 
   return {
     dropped,
     /** Runs after the response, so that no caller waits for the log of a request that was refused or failed. */
-    write(
-      request: RequestContext,
-      result: CallbackResult,
-      response: CallbackResponse,
-      source: string | null = null,
-    ): void {
+    write(request: RequestContext, result: CallbackResult, response: CallbackResponse, source: string | null = null) {
       const { outcome, isJson = false, logEntry } = result;
       const processingMs = performance.now() - request.startedAt;
       const trace = request.span?.ids;

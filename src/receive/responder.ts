@@ -28,11 +28,7 @@ export function createResponder(deps: ReceiveDependencies) {
   const log = createRequestLog(deps);
   const { challenge } = deps.source.scheme;
 
-  function responseFor(
-    request: RequestContext,
-    result: CallbackResult,
-    options: RespondOptions | undefined,
-  ): CallbackResponse {
+  function responseFor(request: RequestContext, result: CallbackResult, options: RespondOptions | undefined) {
     const outcome = responseOutcome(result.outcome);
     const { scheme, contract } = options?.source ?? {};
     const wanted = result.response ?? responseOfHandler(result, options) ?? contract?.respond?.(outcome);

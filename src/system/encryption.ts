@@ -7,6 +7,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
 
+const OTHER_KEY = "sealed with another ENCRYPTION_KEY; set the one that was in use then as ENCRYPTION_KEY_PREVIOUS";
+
 export type Encryptor = ReturnType<typeof createEncryptor>;
 
 export class DecryptionError extends Error {
@@ -41,17 +43,12 @@ export function createEncryptor(key: Uint8Array, previous: readonly Uint8Array[]
     /** @throws DecryptionError where the context or the bytes differ; EncryptionKeyMissing without its key */
     decrypt(encrypted: Uint8Array, context: string): Uint8Array {
       const bytes = Buffer.from(encrypted);
-      if (bytes.length < HEAD_BYTES + TAG_BYTES || bytes[0] !== VERSION) {
+      if (bytes.length < HEAD_BYTES + TAG_BYTES || bytes[0] !== VERSION)
         throw new DecryptionError("this is not a sealed value of this service");
-      }
       const id = bytes.subarray(1, 1 + KEY_ID_BYTES);
       // biome-ignore lint/plugin: a key's id stands in clear in what it encrypted.
       const under = keys.find((candidate) => candidate.id.equals(id));
-      if (under === undefined) {
-        throw new EncryptionKeyMissing(
-          "sealed with another ENCRYPTION_KEY; set the one that was in use then as ENCRYPTION_KEY_PREVIOUS",
-        );
-      }
+      if (under === undefined) throw new EncryptionKeyMissing(OTHER_KEY);
       const nonce = bytes.subarray(1 + KEY_ID_BYTES, HEAD_BYTES);
       const decipher = createDecipheriv(ALGORITHM, under.secret, nonce).setAAD(Buffer.from(context));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));

@@ -11,7 +11,6 @@ export interface SendRequestOptions {
   readonly maxBytes: number;
   /** PEM: trust this certificate and no other, whatever its name. For a listener of this process. */
   readonly certificate?: Buffer | undefined;
-  /** Ends the request before its time. */
   readonly signal?: AbortSignal;
 }
 

@@ -2,15 +2,10 @@ import { getOrMake } from "../domain/index.ts";
 import { BriefMap } from "./brief-map.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-interface Waiter {
-  readonly timer: NodeJS.Timeout;
-  readonly take: () => void;
-}
-
 interface Queue {
   held: number;
-  /** Most queues have no waiter. */
-  waiting: FairQueue<Waiter> | undefined;
+  /** Each takes the permit that it waits for. Most queues have no waiter. */
+  waiting: FairQueue<() => void> | undefined;
 }
 
 /** Gives a permit back; called once. */
@@ -38,7 +33,10 @@ export class KeyedSemaphore {
         resolve(undefined);
       };
       const timer = setTimeout(late, Math.max(0, deadline - performance.now()));
-      const leave = waiting.add(source, { timer, take: () => resolve(() => this.#release(name, queue)) });
+      const leave = waiting.add(source, () => {
+        clearTimeout(timer);
+        resolve(() => this.#release(name, queue));
+      });
     });
   }
 
@@ -56,13 +54,9 @@ export class KeyedSemaphore {
 
   /** Hands the permit to the next waiter directly, so that a newcomer does not overtake it. */
   #release(name: unknown, queue: Queue): void {
-    const next = queue.waiting?.removeFirst();
-    if (next === undefined) {
-      queue.held -= 1;
-      if (queue.held === 0) this.#queues.delete(name);
-      return;
-    }
-    clearTimeout(next.timer);
-    next.take();
+    const take = queue.waiting?.removeFirst();
+    if (take !== undefined) return take();
+    queue.held -= 1;
+    if (queue.held === 0) this.#queues.delete(name);
   }
 }
