@@ -1,16 +1,11 @@
 import type { JsonObject } from "../domain/index.ts";
 import type { TransactionObserver } from "../store/index.ts";
 
-export interface DryRunStatement {
+interface DryRunStatement {
   /** Only the text, never its values. */
   readonly sql: string;
   /** How many rows it returned or changed; null where it failed, or had not ended when the handler did. */
   rows: number | null;
-}
-
-export interface DryRunNotification {
-  readonly topic: string;
-  readonly payload: JsonObject;
 }
 
 /** So many of each are kept; the others are counted. */
@@ -20,7 +15,7 @@ const MAX_KEPT = 100;
 export class DryRun implements TransactionObserver {
   statements: DryRunStatement[] = [];
   statementsOmitted = 0;
-  notifications: DryRunNotification[] = [];
+  notifications: { readonly topic: string; readonly payload: JsonObject }[] = [];
   notificationsOmitted = 0;
   /** Whether the driver's connection was handed out: its statements are not among these. */
   isConnectionUsed = false;

@@ -1,7 +1,7 @@
 export { acceptEvent } from "./accept-event.ts";
 export { runEvent } from "./attempt.ts";
 export { ConcurrencyLimit, createRunLock, EventLock, type RunLock } from "./concurrency.ts";
-export { DryRun, type DryRunNotification, type DryRunStatement } from "./dry-run.ts";
+export { DryRun } from "./dry-run.ts";
 export { errorText } from "./error-text.ts";
 export { orderKeyOf } from "./handler-slot.ts";
 export { UNKNOWN_BYTES } from "./outcomes.ts";

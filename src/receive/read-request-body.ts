@@ -1,5 +1,6 @@
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
 import type { BodyReader, Exchange } from "./exchange.ts";
+import { NO_BYTES } from "./request-context.ts";
 import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 
 export type BodyFault = Refused | Failed;
@@ -12,7 +13,6 @@ interface BodyLimits {
 
 type BodyEnded = (body: { readonly bytes: Uint8Array; readonly reservation: UnverifiedBody } | BodyFault) => void;
 
-const NO_BYTES = new Uint8Array();
 const EVICTED =
   "the body was unfinished when MAX_UNVERIFIED_BYTES or a bound on connections was reached, or the receiver stopped";
 

@@ -27,7 +27,7 @@ export interface RequestContext {
   readonly context: AsyncResource;
 }
 
-const NO_BYTES = new Uint8Array();
+export const NO_BYTES = new Uint8Array();
 
 const createContext = () => new AsyncResource("oncehook.request");
 
