@@ -162,11 +162,7 @@ type SampleParts = Pick<Parameters<typeof createServices>[0], "config" | "store"
 async function createSample({ configured, ...parts }: SampleParts) {
   const { config, store, encryptor } = parts;
   const clock = systemClock;
-  const log = createLogger({
-    level: "silent",
-    mask: maskOf(config, { configured }),
-    destination: { write() {} },
-  });
+  const log = createLogger({ level: "silent", mask: maskOf(config, { configured }), destination: { write() {} } });
   const platform = configuredAuthorizationServer(config, () => config.baseUrl);
   const { receiver, callbackLog, metrics } = createServices({
     ...parts,

@@ -113,11 +113,7 @@ interface NotedUses {
 
 export function authenticationOf(config: Config, noted: NotedUses): SourceView["authentication"] {
   const { methods, token, jwt } = config.authentication;
-  const headers: Record<AuthMethod, string> = {
-    hmac: "X-Signature",
-    token: token.header,
-    jwt: jwt?.header ?? "",
-  };
+  const headers: Record<AuthMethod, string> = { hmac: "X-Signature", token: token.header, jwt: jwt?.header ?? "" };
   return [...new Set(methods.flat())].map((method) => {
     const secrets = noted.secrets.filter((secret) => secret.method === method);
     return { method, header: headers[method], secrets: secretViews(secrets, noted) };

@@ -93,9 +93,7 @@ export async function connectStore(
     });
   } catch (error) {
     if (error instanceof MigrationError) throw error;
-    throw new StartError(`DATABASE_URL: the database cannot be opened: ${databaseReason(error)}`, {
-      cause: error,
-    });
+    throw new StartError(`DATABASE_URL: the database cannot be opened: ${databaseReason(error)}`, { cause: error });
   }
 }
 

@@ -60,11 +60,7 @@ export function receiveParts({ config, services, platform, ...assembled }: Assem
     callbackLog: services.callbackLog,
     diagnoser: createDiagnoser({
       platform: createDiagnosis(
-        builtInProtocol({
-          secrets: signing.secrets,
-          named: services.diagnosisSecrets,
-          tokens: token,
-        }),
+        builtInProtocol({ secrets: signing.secrets, named: services.diagnosisSecrets, tokens: token }),
       ),
       sources: services.diagnoses,
       clock,

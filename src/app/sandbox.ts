@@ -28,10 +28,7 @@ type SandboxSource = [
   callback: Pick<SignedSampleRequest, "source" | "type" | "now" | "url" | "origin">,
 ];
 
-const NO_SOURCE: SandboxError = {
-  status: 404,
-  error: `there is no source of this name beside ${BUILT_IN_PROTOCOL}`,
-};
+const NO_SOURCE: SandboxError = { status: 404, error: `there is no source of this name beside ${BUILT_IN_PROTOCOL}` };
 
 /** Longer than the listener takes to answer that it took too long. */
 const MARGIN_MS = 5_000;

@@ -98,11 +98,7 @@ export function createServices(dependencies: ServiceDependencies) {
     chance: Math.random,
     log: logger,
     describeError,
-    settings: {
-      handlerTimeoutMs,
-      retry: retrySettings(config),
-      recordRetentionDays: config.retention.recordDays,
-    },
+    settings: { handlerTimeoutMs, retry: retrySettings(config), recordRetentionDays: config.retention.recordDays },
     observer,
     tracer,
     eventLock: new EventLock(),

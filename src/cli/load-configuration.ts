@@ -13,7 +13,7 @@ export async function loadConfiguration(options: ConfigurationOptions = {}, use:
   try {
     const file = await loadConfigFile(cwd, options.config);
     const handlers = (file.handlers ?? []) as readonly Handler[];
-    const loaded = await loadEnvironment({ env: process.env, cwd, file, use });
+    const loaded = await loadEnvironment(process.env, cwd, file, use);
     return { ...loaded, handlers, migrations: file.migrations ?? [] };
   } catch (error) {
     if (!(error instanceof ConfigError) || options.env !== undefined || !existsSync(ENV_FILE)) throw error;

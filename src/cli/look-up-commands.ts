@@ -76,9 +76,7 @@ export async function askAboutEvent<Answer>(
     const found = await sourcesOf(client, id, isFailure);
     if (found.length === 0) throw cause;
     const what = isFailure ? "failure" : "event";
-    throw new UserError(`${source} has no ${what} ${id}, but ${found.join(" and ")}: --source ${found[0]}`, {
-      cause,
-    });
+    throw new UserError(`${source} has no ${what} ${id}, but ${found.join(" and ")}: --source ${found[0]}`, { cause });
   }
 }
 

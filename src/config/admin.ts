@@ -1,6 +1,6 @@
 import { isLoopbackHost } from "./public-host.ts";
 import type { Reading } from "./read-variables.ts";
-import type { Listen } from "./server.ts";
+
 import { flag, httpUrl, list, matching, port, text, type VariableTable, wholeNumber } from "./variable.ts";
 
 const token = matching(/^[\x21-\x7e]{16,}$/, "at least 16 printable characters without spaces");
@@ -46,7 +46,7 @@ export const ADMIN_VARIABLES = {
 
 type AdminReading = Reading<typeof ADMIN_VARIABLES>;
 
-export function adminOf(reading: AdminReading, listen: Pick<Listen, "host" | "port">) {
+export function adminOf(reading: AdminReading, listen: { readonly host: string; readonly port: number }) {
   checkPort(reading, listen);
   checkProvider(reading);
   checkHttps(reading);
@@ -81,7 +81,7 @@ function oidcOf(values: AdminReading["values"]) {
 const EVERY_ADDRESS: readonly string[] = ["0.0.0.0", "::"];
 
 /** Two listeners cannot share a port of one address, nor of all addresses and one of them. */
-function checkPort({ values, problems }: AdminReading, listen: Pick<Listen, "host" | "port">): void {
+function checkPort({ values, problems }: AdminReading, listen: Parameters<typeof adminOf>[1]): void {
   const { ADMIN_HOST: host, ADMIN_PORT: number } = values;
   if (listen.port !== number || number === 0) return;
   if (listen.host !== host && ![listen.host, host].some((one) => EVERY_ADDRESS.includes(one))) return;
@@ -91,11 +91,10 @@ function checkPort({ values, problems }: AdminReading, listen: Pick<Listen, "hos
 
 const PROVIDER = ["ADMIN_OIDC_ISSUER", "ADMIN_OIDC_CLIENT_ID", "ADMIN_OIDC_CLIENT_SECRET"];
 const USERS = ["ADMIN_OIDC_OPERATORS", "ADMIN_OIDC_VIEWERS"] as const;
-const WITH_PROVIDER = ["ADMIN_OIDC_SCOPES", "ADMIN_OIDC_CLAIM", ...USERS] as const;
 
 function checkProvider({ values, problems, isSet }: AdminReading): void {
   if (values.ADMIN_OIDC_ISSUER === undefined) {
-    const others = WITH_PROVIDER.filter((name) => isSet(name));
+    const others = (["ADMIN_OIDC_SCOPES", "ADMIN_OIDC_CLAIM", ...USERS] as const).filter((name) => isSet(name));
     if (others.length > 0) problems.add(others, "is set without ADMIN_OIDC_ISSUER, expected both", PROVIDER);
     return;
   }

@@ -1,7 +1,17 @@
 import { z } from "zod";
 import { BUILT_IN_PROTOCOL } from "../domain/index.ts";
 import type { Reading } from "./read-variables.ts";
-import { httpUrl, list, matching, oneOf, orOff, text, type VariableTable, wholeNumber } from "./variable.ts";
+import {
+  httpUrl,
+  list,
+  longSecret,
+  matching,
+  oneOf,
+  orOff,
+  text,
+  type VariableTable,
+  wholeNumber,
+} from "./variable.ts";
 
 const AUTH_METHODS = ["hmac", "token", "jwt"] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
@@ -14,9 +24,7 @@ const methods = z
   .transform((choices) => choices as AuthMethod[][])
   .describe("hmac, token or jwt; a+b: both, a,b: either");
 const token = matching(/^[\x21-\x2b\x2d-\x7e]{16,}$/, "at least 16 printable characters without spaces or commas");
-const jwtSecret = text("")
-  .refine((secret) => Buffer.byteLength(secret) >= 32)
-  .describe("at least 32 bytes");
+
 /** HTTP, a proxy or this service reads these for another purpose: they cannot carry a credential as well. */
 const RESERVED =
   /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept.*|expect|date|via|forwarded|x-forwarded-.*|cookie|origin|referer|user-agent|sec-.*|proxy-.*|www-authenticate|x-(signature|timestamp|event-type|api-version))$/i;
@@ -37,14 +45,8 @@ export const AUTHENTICATION_VARIABLES = {
     secret: "own",
     generated: true,
   },
-  SIGNING_SECRET_PREVIOUS: {
-    schema: text("at least 16 bytes without white space around it"),
-    secret: "previous",
-  },
-  SIGNATURE_TOLERANCE_SECONDS: {
-    schema: orOff(wholeNumber(1, 86_400), "whole seconds, or off"),
-    default: "off",
-  },
+  SIGNING_SECRET_PREVIOUS: { schema: text("at least 16 bytes without white space around it"), secret: "previous" },
+  SIGNATURE_TOLERANCE_SECONDS: { schema: orOff(wholeNumber(1, 86_400), "whole seconds, or off"), default: "off" },
   DIAGNOSE_SECRETS_FILE: { schema: text("a file of name=secret lines, mode 0600 or 0640") },
   CALLBACK_TOKEN: { schema: token, secret: "own" },
   CALLBACK_TOKEN_PREVIOUS: {
@@ -54,25 +56,21 @@ export const AUTHENTICATION_VARIABLES = {
   },
   CALLBACK_TOKEN_HEADER: { schema: headerName, default: "X-Callback-Token" },
   JWT_ALGORITHM: { schema: oneOf("HS256", "RS256", "PS256", "ES256", "EdDSA") },
-  JWT_SECRET: { schema: jwtSecret, secret: "own" },
-  JWT_SECRET_PREVIOUS: { schema: jwtSecret, secret: "previous" },
+  JWT_SECRET: { schema: longSecret, secret: "own" },
+  JWT_SECRET_PREVIOUS: { schema: longSecret, secret: "previous" },
   JWT_PUBLIC_KEY_FILE: { schema: text("a PEM file with public keys or certificates") },
   JWT_JWKS_URL: { schema: httpUrl, httpsInProduction: true },
   JWT_ISSUER: { schema: claim("iss") },
   JWT_AUDIENCE: { schema: claim("aud") },
   JWT_HEADER: { schema: headerName, default: "Authorization" },
   JWT_CLOCK_TOLERANCE_SECONDS: { schema: wholeNumber(0, 300), default: "30" },
-  JWT_BODY_CLAIM: {
-    schema: orOff(matching(/^[\x21-\x7e]{1,128}$/, ""), "a claim's name, or off"),
-    default: "off",
-  },
+  JWT_BODY_CLAIM: { schema: orOff(matching(/^[\x21-\x7e]{1,128}$/, ""), "a claim's name, or off"), default: "off" },
 } satisfies VariableTable;
 
 type AuthenticationReading = Reading<typeof AUTHENTICATION_VARIABLES>;
 
 /** The rest of the configuration: it decides whether the built-in protocol is wanted. */
-export interface BesideAuthentication {
-  /** The number of other sources. */
+interface BesideAuthentication {
   readonly sourceCount: number;
   /** The types of the platform's handlers that were asked for, without OAuth's. */
   readonly handledTypes: readonly string[];
@@ -87,7 +85,7 @@ export function isPlatformServed(
   { sourceCount, handledTypes }: BesideAuthentication,
 ): boolean {
   const variables = ["AUTH_METHOD", "SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const;
-  const isAskedFor = variables.some((name) => isSet(name) || problems.has(name)) || handledTypes.length > 0;
+  const isAskedFor = variables.some((name) => isSet(name) || problems.reported.has(name)) || handledTypes.length > 0;
   return !isProduction || isAskedFor || sourceCount === 0;
 }
 
@@ -100,12 +98,12 @@ export function authenticationOf(reading: AuthenticationReading, beside: BesideA
     /** One of these combinations must succeed, with all of its methods. */
     methods: values.AUTH_METHOD,
     signing: {
-      secrets: present([values.SIGNING_SECRET, values.SIGNING_SECRET_PREVIOUS]),
+      secrets: [values.SIGNING_SECRET, values.SIGNING_SECRET_PREVIOUS].filter((one) => one !== undefined),
       toleranceSeconds: values.SIGNATURE_TOLERANCE_SECONDS,
     },
     diagnoseSecretsFile: values.DIAGNOSE_SECRETS_FILE ?? null,
     token: {
-      tokens: present([values.CALLBACK_TOKEN, ...values.CALLBACK_TOKEN_PREVIOUS]),
+      tokens: [values.CALLBACK_TOKEN, ...values.CALLBACK_TOKEN_PREVIOUS].filter((one) => one !== undefined),
       header: values.CALLBACK_TOKEN_HEADER,
     },
     jwt: jwtOf(reading),
@@ -145,12 +143,17 @@ function checkMethods(reading: AuthenticationReading, beside: BesideAuthenticati
   if (chosen.has("hmac") && isProduction && values.SIGNING_SECRET === undefined) {
     problems.add(["SIGNING_SECRET"], neededSecret(reading, beside), ["AUTH_METHOD"]);
   }
-  if (chosen.has("hmac")) requireFor("hmac", ["SIGNING_SECRET"], reading);
-  if (chosen.has("token")) requireFor("token", ["CALLBACK_TOKEN"], reading);
-  if (!chosen.has("jwt")) return;
-  requireFor("jwt", ["JWT_ALGORITHM", "JWT_ISSUER", "JWT_AUDIENCE"], reading);
-  checkKeySource(reading);
+  for (const method of AUTH_METHODS.filter((one) => chosen.has(one)))
+    for (const name of NEEDED[method].filter((one) => values[one] === undefined))
+      problems.add([name], `is not set, expected with AUTH_METHOD=${method}`, ["AUTH_METHOD", "APP_ENV"]);
+  if (chosen.has("jwt")) checkKeySource(reading);
 }
+
+const NEEDED = {
+  hmac: ["SIGNING_SECRET"],
+  token: ["CALLBACK_TOKEN"],
+  jwt: ["JWT_ALGORITHM", "JWT_ISSUER", "JWT_AUDIENCE"],
+} as const;
 
 function neededSecret({ isSet }: AuthenticationReading, { sourceCount, handledTypes }: BesideAuthentication): string {
   const needs = `is not set; in production ${BUILT_IN_PROTOCOL} needs the secret that its sender shares`;
@@ -159,20 +162,11 @@ function neededSecret({ isSet }: AuthenticationReading, { sourceCount, handledTy
   return `${needs}, or other sources in its place (SOURCES, or \`sources\` in oncehook.config.ts)`;
 }
 
-function requireFor(
-  method: AuthMethod,
-  names: readonly (keyof typeof AUTHENTICATION_VARIABLES)[],
-  { values, problems }: AuthenticationReading,
-): void {
-  for (const name of names.filter((one) => values[one] === undefined))
-    problems.add([name], `is not set, expected with AUTH_METHOD=${method}`, ["AUTH_METHOD", "APP_ENV"]);
-}
-
 const KEY_SOURCES = ["JWT_SECRET", "JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"] as const;
 
 function checkKeySource({ values, problems }: AuthenticationReading): void {
   const { JWT_ALGORITHM: algorithm } = values;
-  const sources = KEY_SOURCES.filter((name) => values[name] !== undefined || problems.has(name));
+  const sources = KEY_SOURCES.filter((name) => values[name] !== undefined || problems.reported.has(name));
   if (algorithm === undefined) {
     if (sources.length > 0) return;
     const message =
@@ -201,17 +195,9 @@ function jwtOf({ values }: AuthenticationReading) {
   };
 }
 
-type JwtKeySource =
-  | { from: "secrets"; secrets: string[] }
-  | { from: "pem"; file: string }
-  | { from: "jwks"; url: string };
-
-function keysOf(values: AuthenticationReading["values"]): JwtKeySource {
-  if (values.JWT_JWKS_URL !== undefined) return { from: "jwks", url: values.JWT_JWKS_URL };
-  if (values.JWT_PUBLIC_KEY_FILE !== undefined) return { from: "pem", file: values.JWT_PUBLIC_KEY_FILE };
-  return { from: "secrets", secrets: present([values.JWT_SECRET, values.JWT_SECRET_PREVIOUS]) };
-}
-
-function present<Value>(values: readonly (Value | undefined)[]): Value[] {
-  return values.filter((value) => value !== undefined);
+function keysOf(values: AuthenticationReading["values"]) {
+  if (values.JWT_JWKS_URL !== undefined) return { from: "jwks", url: values.JWT_JWKS_URL } as const;
+  if (values.JWT_PUBLIC_KEY_FILE !== undefined) return { from: "pem", file: values.JWT_PUBLIC_KEY_FILE } as const;
+  const secrets = [values.JWT_SECRET, values.JWT_SECRET_PREVIOUS].filter((one) => one !== undefined);
+  return { from: "secrets", secrets } as const;
 }

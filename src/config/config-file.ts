@@ -50,12 +50,9 @@ export async function loadConfigFile(cwd: string, named?: string): Promise<Confi
     throw new ConfigError([
       `${file}: does not exist; --config names the configuration file, from the folder of the start`,
     ]);
-  let module: { default?: unknown };
-  try {
-    module = await import(pathToFileURL(file).href);
-  } catch (cause) {
+  const module: { default?: unknown } = await import(pathToFileURL(file).href).catch((cause: unknown) => {
     throw new ConfigError([loadErrorMessage(file, cause)]);
-  }
+  });
   const problems = problemsOf(module.default);
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${file}: ${problem}`));
   return module.default as ConfigFile;

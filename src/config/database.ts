@@ -39,32 +39,16 @@ export const ENCRYPTION_VARIABLES = {
   },
 } satisfies VariableTable;
 
-const MAINTENANCE_VARIABLES = { APP_ENV: SERVER_VARIABLES.APP_ENV, ...DATABASE_VARIABLES };
-
 /** Reads only the database settings: maintenance commands need no secrets, and generate none. @throws ConfigError */
 export function loadDatabase(env: Environment) {
-  const reading = readVariables(MAINTENANCE_VARIABLES, env);
+  const reading = readVariables({ APP_ENV: SERVER_VARIABLES.APP_ENV, ...DATABASE_VARIABLES }, env);
   const database = databaseOf(reading, env);
   if (reading.problems.texts.length > 0) throw new ConfigError(reading.problems.texts);
   return { database, environment: reading.values.APP_ENV };
 }
 
-type DatabaseConfig =
-  | { kind: "sqlite"; path: string }
-  | {
-      kind: "postgres";
-      url: string;
-      poolSize: number;
-      /** Holds the tables; null: the server's own search path decides. */
-      schema: string | null;
-      /** A remote host whose certificate is not verified; null where it is verified, or local. */
-      unverifiedHost: string | null;
-    };
-
-export function databaseOf(
-  { values, isProduction, problems }: Reading<typeof DATABASE_VARIABLES>,
-  env: Environment,
-): DatabaseConfig {
+export function databaseOf(reading: Reading<typeof DATABASE_VARIABLES>, env: Environment) {
+  const { values, isProduction, problems } = reading;
   const { DATABASE_URL: url, DATABASE_SCHEMA: schema, POOL_SIZE: poolSize } = values;
   if (url.startsWith("sqlite:")) {
     if (schema !== undefined)
@@ -73,7 +57,7 @@ export function databaseOf(
         "is set, but DATABASE_URL names SQLite, which has no schemas; remove it, or use a file of its own",
         ["DATABASE_URL"],
       );
-    return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
+    return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) } as const;
   }
   const host = unverifiedHost(url, env);
   if (isProduction && host !== null && values.DATABASE_TLS !== "off")
@@ -84,7 +68,14 @@ export function databaseOf(
         "authority is not a public one; or set DATABASE_TLS=off on a private network",
       ["DATABASE_TLS", "APP_ENV"],
     );
-  return { kind: "postgres", url, poolSize, schema: schema ?? null, unverifiedHost: host };
+  return {
+    kind: "postgres" as const,
+    ...{ url, poolSize },
+    /** Holds the tables; null: the server's own search path decides. */
+    schema: schema ?? null,
+    /** A remote host whose certificate is not verified; null where it is verified, or local. */
+    unverifiedHost: host,
+  };
 }
 
 /** The host of a PostgreSQL that the driver would reach over a network without verifying its certificate. */

@@ -1,21 +1,18 @@
 import ipaddr from "ipaddr.js";
 import { issuedWeakness } from "../sources/index.ts";
 import { isLoopbackHost } from "./public-host.ts";
-import type { Environment, Problems } from "./read-variables.ts";
+import type { Environment } from "./read-variables.ts";
 import { type Exposure, weakSecrets } from "./secrets.ts";
 import { secretVariables, type sourcesOf } from "./sources.ts";
-import type { Values } from "./variables.ts";
+import type { ConfigReading, Values } from "./variables.ts";
+
+type Sources = ReturnType<typeof sourcesOf>;
 
 /**
  * Exposures of the receiver: secrets that can be guessed, certificates that are not verified, networks that hold
  * everyone, plain HTTP. Production refuses it, development returns it as warnings; tests have constant secrets on purpose.
  */
-export function checkExposure(
-  values: Values,
-  env: Environment,
-  sources: ReturnType<typeof sourcesOf>,
-  problems: Problems,
-): string[] {
+export function checkExposure({ values, problems }: ConfigReading, env: Environment, sources: Sources): string[] {
   if (values.APP_ENV === "test") return [];
   const open = [processExposures(env), networkExposures(values), plainHttpExposures(values)].flat();
   const exposures: Exposure[] = [...weakSecrets(values), ...weakSourceSecrets(sources), ...open];
@@ -28,7 +25,7 @@ export function checkExposure(
 }
 
 /** Secrets that can be guessed. A short one that is no mistake may be rotated out, or be a verify token: it is warned of. */
-function weakSourceSecrets({ named, presets }: ReturnType<typeof sourcesOf>): Exposure[] {
+function weakSourceSecrets({ named, presets }: Sources): Exposure[] {
   const find = (source: string, secrets: readonly string[], nameOf: (index: number) => string) =>
     secrets.flatMap((secret, index): Exposure[] => {
       const weakness = issuedWeakness(secret, [source]);

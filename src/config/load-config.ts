@@ -1,18 +1,18 @@
 import { PLATFORM } from "../domain/index.ts";
 import { adminOf } from "./admin.ts";
-import { authenticationOf, type BesideAuthentication, isPlatformServed } from "./authentication.ts";
+import { authenticationOf, isPlatformServed } from "./authentication.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { databaseOf } from "./database.ts";
 import { checkExposure } from "./exposure.ts";
 import { handlingOf } from "./handling.ts";
 import { alertsOf, notificationsOf } from "./notifications.ts";
 import { oauthOf, redirectOf } from "./oauth.ts";
-import { ConfigError, type Environment, type Reading, readVariables } from "./read-variables.ts";
+import { ConfigError, type Environment, readVariables } from "./read-variables.ts";
 import { checkDistinct, secretTexts } from "./secrets.ts";
 import { serverOf } from "./server.ts";
 import { sourcesOf } from "./sources.ts";
 import { tracingOf } from "./tracing.ts";
-import { VARIABLES } from "./variables.ts";
+import { type ConfigReading, VARIABLES } from "./variables.ts";
 
 type DeepReadonly<Value> = Value extends Uint8Array
   ? Value
@@ -33,15 +33,11 @@ export interface ConfigUse {
  * @param file with handlers of its own, the built-in ones are off where HANDLERS does not name them
  * @throws ConfigError with every problem at once
  */
-export function loadConfig(
-  env: Environment,
-  file: Pick<ConfigFile, "handlers" | "sources"> = {},
-  { listens = true }: ConfigUse = {},
-): Config {
+export function loadConfig(env: Environment, file: ConfigFile = {}, { listens = true }: ConfigUse = {}): Config {
   return deepFreeze(readConfig(env, file, listens));
 }
 
-function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sources">, listens: boolean) {
+function readConfig(env: Environment, file: ConfigFile, listens: boolean) {
   const reading = readVariables(VARIABLES, env);
   const { values, problems, isSet } = reading;
   const server = serverOf(reading, listens);
@@ -57,7 +53,7 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
   checkDistinct(values, problems);
   if (listens) checkUserAuthorized(reading, handling.builtInHandlers);
   const sources = sourcesOf(reading, env, file.sources);
-  const warnings = checkExposure(values, env, sources, problems);
+  const warnings = checkExposure(reading, env, sources);
   const host = URL.parse(values.CALLBACK_BASE_URL ?? "")?.hostname ?? "localhost";
   const notifications = notificationsOf(reading, host);
   const parts = {
@@ -94,20 +90,14 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers" | "sourc
 /** The handler of sign-ins serves redirects, which their state authenticates. */
 const SIGN_IN = "user_authorized";
 
-function besideAuthentication(
-  { values }: Reading<typeof VARIABLES>,
-  { handlers = [], sources = {} }: Pick<ConfigFile, "handlers" | "sources">,
-): BesideAuthentication {
+function besideAuthentication({ values }: ConfigReading, { handlers = [], sources = {} }: ConfigFile) {
   const builtIn = handlers.filter(({ source = PLATFORM }) => source === PLATFORM).map(({ type }) => type);
   const types = [...builtIn, ...(values.HANDLERS ?? [])].filter((type) => type !== SIGN_IN);
   const sourceCount = values.SOURCES.length + Object.keys(sources).length;
   return { sourceCount, handledTypes: [...new Set(types)] };
 }
 
-function checkUserAuthorized(
-  { values, isProduction, problems }: Reading<typeof VARIABLES>,
-  handlers: readonly string[],
-): void {
+function checkUserAuthorized({ values, isProduction, problems }: ConfigReading, handlers: readonly string[]): void {
   const isServerSet = values.OAUTH_ISSUER !== undefined || values.OAUTH_TOKEN_URL !== undefined;
   if (!isProduction || isServerSet || !handlers.includes(SIGN_IN)) return;
   const others = handlers.filter((type) => type !== SIGN_IN).join(",");

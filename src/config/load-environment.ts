@@ -9,20 +9,13 @@ import { type ConfigUse, loadConfig } from "./load-config.ts";
 import { ConfigError, type Environment } from "./read-variables.ts";
 import { GENERATED } from "./variables.ts";
 
-interface EnvironmentSource {
-  readonly env: Environment;
-  readonly cwd: string;
-  /** The configuration file: one with handlers of its own decides which built-in ones are on. */
-  readonly file?: ConfigFile;
-  readonly use?: ConfigUse;
-}
-
 /**
  * The configuration of these variables; outside production, secrets that are not set are generated and kept.
+ * @param file one with handlers of its own decides which built-in ones are on
  * @returns also the names of the secrets that were generated just now, and where they lie
  * @throws ConfigError
  */
-export async function loadEnvironment({ env, cwd, file = {}, use }: EnvironmentSource) {
+export async function loadEnvironment(env: Environment, cwd: string, file: ConfigFile = {}, use?: ConfigUse) {
   const environment = env.APP_ENV || "development";
   const missing = GENERATED.filter((name) => env[name] === undefined || env[name] === "");
   if (missing.length === 0 || !["development", "test"].includes(environment))

@@ -57,21 +57,17 @@ export const NOTIFICATION_VARIABLES = {
 
 type NotificationReading = Reading<typeof NOTIFICATION_VARIABLES>;
 
-const NOTIFICATION_BACKOFF = { factor: 4, maxMs: 12 * 3_600_000 };
-
 /** @param host of the receiver, which mails name as their sender */
 export function notificationsOf({ values }: NotificationReading, host: string) {
   const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret } = values;
+  const firstMs = values.NOTIFY_RETRY_DELAY_SECONDS * 1_000;
   const { SMTP_URL: smtp, NOTIFY_EMAIL_TO: to, NOTIFY_EMAIL_FROM: from = `oncehook@${host}` } = values;
   return {
     webhook: url === undefined || secret === undefined ? null : { url, secret },
     email: smtp === undefined || to === undefined ? null : { url: smtp, to, from },
     allowAddresses: values.NOTIFY_ALLOW_ADDRESSES,
     caFile: values.NOTIFY_CA_FILE ?? null,
-    policy: growingRetries(values.NOTIFY_ATTEMPTS - 1, {
-      ...NOTIFICATION_BACKOFF,
-      firstMs: values.NOTIFY_RETRY_DELAY_SECONDS * 1_000,
-    }),
+    policy: growingRetries(values.NOTIFY_ATTEMPTS - 1, { factor: 4, maxMs: 12 * 3_600_000, firstMs }),
   };
 }
 

@@ -1,35 +1,20 @@
-import { z } from "zod";
 import type { Reading } from "./read-variables.ts";
-import { httpUrl, matching, oneOf, text, type VariableTable } from "./variable.ts";
+import { httpUrl, longSecret, matching, oneOf, text, type VariableTable } from "./variable.ts";
 
-const OF_FLOW = new Set(
-  "response_type client_id redirect_uri state code_challenge code_challenge_method response_mode scope nonce".split(
-    " ",
-  ),
-);
+const OF_FLOW = /^(response_type|client_id|redirect_uri|state|code_challenge(_method)?|response_mode|scope|nonce)$/;
+const SANDBOX = "outside production, the sandbox platform";
 
 export const OAUTH_VARIABLES = {
   OAUTH_ISSUER: { schema: httpUrl, httpsInProduction: true },
-  OAUTH_AUTHORIZATION_URL: {
-    schema: httpUrl,
-    httpsInProduction: true,
-    defaultText: "outside production, the sandbox platform",
-  },
-  OAUTH_TOKEN_URL: {
-    schema: httpUrl,
-    httpsInProduction: true,
-    defaultText: "outside production, the sandbox platform",
-  },
+  OAUTH_AUTHORIZATION_URL: { schema: httpUrl, httpsInProduction: true, defaultText: SANDBOX },
+  OAUTH_TOKEN_URL: { schema: httpUrl, httpsInProduction: true, defaultText: SANDBOX },
   OAUTH_REVOCATION_URL: { schema: httpUrl, httpsInProduction: true },
   OAUTH_USERINFO_URL: { schema: httpUrl, httpsInProduction: true, defaultText: "the discovered one" },
   OAUTH_USERINFO_ID: {
     schema: matching(/^[^\s.]{1,64}(\.[^\s.]{1,64}){0,4}$/, "a field's name, or a path such as data.id"),
     defaultText: "sub, id, user_id or login",
   },
-  OAUTH_CLIENT_ID: {
-    schema: text("the client id"),
-    with: ["OAUTH_CLIENT_SECRET"],
-  },
+  OAUTH_CLIENT_ID: { schema: text("the client id"), with: ["OAUTH_CLIENT_SECRET"] },
   OAUTH_CLIENT_SECRET: { schema: text("the client secret"), secret: "issued" },
   OAUTH_CLIENT_AUTH: {
     schema: oneOf("client_secret_basic", "client_secret_post"),
@@ -38,7 +23,7 @@ export const OAUTH_VARIABLES = {
   OAUTH_SCOPE: { schema: text("scopes, separated by spaces"), defaultText: "openid with OAUTH_ISSUER" },
   OAUTH_AUTHORIZATION_PARAMETERS: {
     schema: text("a query without parameters of the flow itself, such as access_type=offline&prompt=consent").refine(
-      (query) => [...new URLSearchParams(query).keys()].every((name) => !OF_FLOW.has(name)),
+      (query) => [...new URLSearchParams(query).keys()].every((name) => !OF_FLOW.test(name)),
     ),
   },
   OAUTH_RESPONSE_MODE: { schema: oneOf("query", "form_post"), default: "query" },
@@ -47,13 +32,7 @@ export const OAUTH_VARIABLES = {
     defaultText: "for flows started here, the redirect's own",
   },
   OAUTH_SUCCESS_URL: { schema: httpUrl, defaultText: "a page of our own" },
-  OAUTH_SUCCESS_SECRET: {
-    schema: z
-      .string()
-      .refine((secret) => Buffer.byteLength(secret) >= 32)
-      .describe("at least 32 bytes"),
-    secret: "own",
-  },
+  OAUTH_SUCCESS_SECRET: { schema: longSecret, secret: "own" },
   OAUTH_SCOPE_PATH: {
     schema: matching(/^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/, "")
       .refine((path) => !path.split("/").some((part) => part === "." || part === ".."))
@@ -69,21 +48,19 @@ export function oauthOf(reading: OAuthReading) {
   checkServer(reading);
   checkScope(reading);
   const { values } = reading;
-  const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl } = values;
-  const { OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
-  const isWithoutServer = issuer === undefined && tokenUrl === undefined;
+  const { OAUTH_ISSUER: issuer, OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
+  const isWithoutServer = issuer === undefined && values.OAUTH_TOKEN_URL === undefined;
   if (isWithoutServer || clientId === undefined || clientSecret === undefined) return null;
-  const { OAUTH_USERINFO_URL: url, OAUTH_USERINFO_ID: idField } = values;
   return {
     /** With it the endpoints are discovered; without it they are configured here. */
     issuer: issuer ?? null,
     authorizationUrl: values.OAUTH_AUTHORIZATION_URL ?? null,
-    tokenUrl: tokenUrl ?? null,
+    tokenUrl: values.OAUTH_TOKEN_URL ?? null,
     revocationUrl: values.OAUTH_REVOCATION_URL ?? null,
     clientId,
     clientSecret,
     scope: values.OAUTH_SCOPE ?? (issuer === undefined ? null : "openid"),
-    userInfo: { url, idField },
+    userInfo: { url: values.OAUTH_USERINFO_URL, idField: values.OAUTH_USERINFO_ID },
     clientAuth: values.OAUTH_CLIENT_AUTH,
     authorizationParameters: values.OAUTH_AUTHORIZATION_PARAMETERS,
     acceptsTenants: true,
@@ -105,7 +82,6 @@ export function redirectOf({ values }: OAuthReading, baseUrl: string) {
 }
 
 const ENDPOINTS = ["OAUTH_AUTHORIZATION_URL", "OAUTH_TOKEN_URL", "OAUTH_REVOCATION_URL"] as const;
-const USER_INFO = ["OAUTH_USERINFO_URL", "OAUTH_USERINFO_ID"] as const;
 
 function checkServer({ values, problems }: OAuthReading): void {
   if (values.OAUTH_SUCCESS_SECRET !== undefined && values.OAUTH_SUCCESS_URL === undefined)
@@ -125,7 +101,7 @@ function checkServer({ values, problems }: OAuthReading): void {
   }
   if (endpoints.length > 0)
     problems.add(endpoints, "is set without OAUTH_TOKEN_URL, expected both", ["OAUTH_TOKEN_URL"]);
-  for (const name of USER_INFO.filter((one) => values[one] !== undefined))
+  for (const name of (["OAUTH_USERINFO_URL", "OAUTH_USERINFO_ID"] as const).filter((one) => values[one] !== undefined))
     problems.add([name], "is set without OAUTH_ISSUER or OAUTH_TOKEN_URL, expected one of them");
 }
 

@@ -15,37 +15,23 @@ export class ConfigError extends Error {
 /** The problems of a configuration: one a variable, and none that only follows from another one. */
 export class Problems {
   readonly texts: string[] = [];
-  readonly #reported = new Set<string>();
+  /** Variables that get no further problem. */
+  readonly reported = new Set<string>();
 
   /** Unless one of `names` has a problem already, or one of `causes`: without that it might be none. */
   add(names: readonly string[], message: string, causes: readonly string[] = []): void {
-    if ([...names, ...causes].some((name) => this.#reported.has(name))) return;
+    if ([...names, ...causes].some((name) => this.reported.has(name))) return;
     this.texts.push(`${names.join(", ")}: ${message}`);
-    for (const name of names) this.#reported.add(name);
-  }
-
-  /** Adds no further problem of a variable: another name reports it. */
-  suppress(name: string): void {
-    this.#reported.add(name);
-  }
-
-  has(name: string): boolean {
-    return this.#reported.has(name);
+    for (const name of names) this.reported.add(name);
   }
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Reading<Table extends VariableTable> {
-  readonly values: ValuesOf<Table>;
-  readonly isProduction: boolean;
-  readonly problems: Problems;
-  /** Whether the environment holds a valid value: a default does not count. */
-  isSet(name: keyof Table & string): boolean;
-}
+export type Reading<Table extends VariableTable> = ReturnType<typeof readVariables<Table>>;
 
 /** Reads a table's variables and checks what their rows ask for. An empty variable counts as not set. */
-export function readVariables<Table extends VariableTable>(table: Table, env: Environment): Reading<Table> {
+export function readVariables<Table extends VariableTable>(table: Table, env: Environment) {
   const problems = new Problems();
   const rows = Object.entries<Variable>(table);
   checkNames(env, Object.keys(table), problems);
@@ -64,7 +50,8 @@ export function readVariables<Table extends VariableTable>(table: Table, env: En
     values: Object.fromEntries(values) as ValuesOf<Table>,
     isProduction,
     problems,
-    isSet: (name) => set.has(name),
+    /** Whether the environment holds a valid value: a default does not count. */
+    isSet: (name: keyof Table & string) => set.has(name),
   };
 }
 
@@ -85,7 +72,7 @@ function checkRow(
   problems: Problems,
 ): void {
   const group = [name, ...(row.with ?? [])];
-  const missing = group.filter((one) => !set.has(one) && !problems.has(one));
+  const missing = group.filter((one) => !set.has(one) && !problems.reported.has(one));
   if (missing.length > 0 && missing.length < group.length) {
     const others = group.filter((one) => !missing.includes(one));
     problems.add(missing, `is not set, expected together with ${others.join(", ")}`);
@@ -105,6 +92,6 @@ function checkNames(env: Environment, names: readonly string[], problems: Proble
     const meant = env[name] ? closestName(name, names) : undefined;
     if (meant === undefined) continue;
     problems.add([name], `is set, but there is no such variable; did you mean ${meant}?`);
-    if (!env[meant]) problems.suppress(meant);
+    if (!env[meant]) problems.reported.add(meant);
   }
 }

@@ -13,10 +13,7 @@ export const SERVER_VARIABLES = {
   },
   HOST: { schema: address, defaultText: "127.0.0.1; with TLS or a trusted proxy 0.0.0.0" },
   PORT: { schema: port, default: "8080" },
-  TLS_CERT_FILE: {
-    schema: text("a PEM file with the certificate chain"),
-    with: ["TLS_KEY_FILE"],
-  },
+  TLS_CERT_FILE: { schema: text("a PEM file with the certificate chain"), with: ["TLS_KEY_FILE"] },
   TLS_KEY_FILE: { schema: text("a PEM file with the private key") },
   TRUST_PROXY: { schema: cidrs },
   IP_ALLOW_LIST: { schema: cidrs, defaultText: "every address" },
@@ -41,20 +38,10 @@ export const LIMIT_VARIABLES = {
   REQUEST_TIMEOUT_MS: { schema: wholeNumber(100, 600_000), default: "30000" },
   MAX_WAITING_CALLBACKS: { schema: wholeNumber(1, 100_000), default: "1000" },
   MAX_BODY_BYTES: { schema: wholeNumber(1_024, 67_108_864), default: "1048576" },
-  MAX_UNVERIFIED_BYTES: {
-    schema: wholeNumber(1_024, 4_294_967_296, ", at least MAX_BODY_BYTES"),
-    default: "67108864",
-  },
+  MAX_UNVERIFIED_BYTES: { schema: wholeNumber(1_024, 4_294_967_296, ", at least MAX_BODY_BYTES"), default: "67108864" },
   MAX_CONNECTIONS: { schema: wholeNumber(8, 1_000_000), default: "2048" },
   MAX_CONNECTIONS_PER_ADDRESS: { schema: wholeNumber(1, 1_000_000), default: "1024" },
 } satisfies VariableTable;
-
-export interface Listen {
-  host: string;
-  port: number;
-  tls?: { certFile: string; keyFile: string };
-  trustProxy: string[];
-}
 
 type ServerReading = Reading<typeof SERVER_VARIABLES & typeof LIMIT_VARIABLES>;
 
@@ -70,9 +57,11 @@ export function serverOf(reading: ServerReading, listens: boolean) {
     reading.problems.add(["MAX_UNVERIFIED_BYTES"], message, ["MAX_BODY_BYTES"]);
   }
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = values;
-  const tls = certFile !== undefined && keyFile !== undefined ? { tls: { certFile, keyFile } } : {};
-  const listen: Listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], ...tls };
-  const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
+  const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
+  const listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], tls };
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  const origin = `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${values.PORT}`;
+  const baseUrl = (values.CALLBACK_BASE_URL ?? origin).replace(/\/+$/, "");
   return {
     environment: values.APP_ENV,
     /** Without a slash at the end. */
@@ -94,11 +83,6 @@ export function serverOf(reading: ServerReading, listens: boolean) {
     connections: { max: values.MAX_CONNECTIONS, maxPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS },
     ipAllowList: values.IP_ALLOW_LIST ?? null,
   };
-}
-
-function originOf({ host, port: number, tls }: Listen): string {
-  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${number}`;
 }
 
 function checkHttps({ values, isProduction, problems }: ServerReading, host: string, listens: boolean): void {

@@ -13,14 +13,11 @@ import type { LIMIT_VARIABLES } from "./server.ts";
 import { cidrs, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
 
 export const SOURCE_VARIABLES = {
-  SOURCES: {
-    schema: list("names of presets, separated by commas, such as stripe,github", (one) => one !== ""),
-    default: "",
-  },
+  SOURCES: { schema: list("names of presets, separated by commas, such as stripe,github"), default: "" },
 } satisfies VariableTable;
 
 /** A source of the environment: its preset is loaded at the start. */
-export interface PresetSource {
+interface PresetSource {
   readonly name: PresetName;
   /** The current one first. */
   readonly secrets: readonly string[];
@@ -41,11 +38,7 @@ export interface SourceLimits {
   readonly addresses?: readonly string[];
 }
 
-type SourceReading = Reading<
-  typeof SOURCE_VARIABLES &
-    Pick<typeof LIMIT_VARIABLES, "MAX_UNVERIFIED_BYTES"> &
-    Pick<typeof OAUTH_VARIABLES, "OAUTH_SCOPE_PATH">
->;
+type SourceReading = Reading<typeof SOURCE_VARIABLES & typeof LIMIT_VARIABLES & typeof OAUTH_VARIABLES>;
 
 /** The sources beside the built-in protocol. */
 export function sourcesOf(
@@ -109,25 +102,19 @@ function limitsOf(name: string, { settings }: SourceDefinition, problems: Proble
     problems.add([`sources.${name}.${setting}`], got);
     return {};
   };
-  return {
-    ...read("rate", settings.rate, rateLimit),
-    ...read("addresses", settings.addresses?.join(","), someCidrs),
-  };
+  return { ...read("rate", settings.rate, rateLimit), ...read("addresses", settings.addresses?.join(","), someCidrs) };
 }
 
 /** An empty list would refuse everybody. */
 const someCidrs = cidrs.refine(({ length }) => length > 0).describe(cidrs.description ?? "");
 
-function presetSource(name: string, env: Environment, problems: Problems): PresetSource[] {
-  if (!isPresetName(name)) {
-    const needs = moreThanSecret(name);
-    if (needs !== undefined) {
-      problems.add(["SOURCES"], needs);
-      return [];
-    }
-    const meant = closestName(name, PRESET_NAMES);
+function presetSource(given: string, env: Environment, problems: Problems): PresetSource[] {
+  const name = PRESET_NAMES.find((one) => one === given);
+  if (name === undefined) {
+    const meant = closestName(given, PRESET_NAMES);
     const hint = meant === undefined ? "docs/platforms.md lists them" : `did you mean ${meant}?`;
-    problems.add(["SOURCES"], `got ${JSON.stringify(name)}, for which there is no preset; ${hint}`);
+    const unknown = `got ${JSON.stringify(given)}, for which there is no preset; ${hint}`;
+    problems.add(["SOURCES"], moreThanSecret(given) ?? unknown);
     return [];
   }
   const [current, previous] = secretVariables(name);
@@ -135,10 +122,6 @@ function presetSource(name: string, env: Environment, problems: Problems): Prese
   if (!env[current] && !LEARNING_PRESETS.has(name))
     problems.add([current], `is not set, expected with ${name} in SOURCES`, ["SOURCES"]);
   return [{ name, secrets }];
-}
-
-function isPresetName(name: string): name is PresetName {
-  return (PRESET_NAMES as readonly string[]).includes(name);
 }
 
 /** `standard-webhooks` has `STANDARD_WEBHOOKS_SECRET`. */

@@ -27,8 +27,9 @@ const attributes = z
  * used is a warning, where our own variables refuse the start. Null where nothing asks for traces.
  */
 export function tracingOf(env: Environment): TracingOptions | null {
-  const { read, readList, warnings } = createReader(env);
-  const exporters = exportersOf(read("OTEL_SDK_DISABLED", oneOf("true", "false")), readList, env);
+  const reader = createReader(env);
+  const { read, readList, warnings } = reader;
+  const exporters = exportersOf(reader, env);
   if (exporters.length === 0) return null;
   const propagators = readList("OTEL_PROPAGATORS", oneOf("tracecontext", "baggage", "none"));
   const maxQueueSize = read("OTEL_BSP_MAX_QUEUE_SIZE", countFromOne) ?? 2_048;
@@ -72,19 +73,13 @@ export function exporterSecrets(env: Environment): string[] {
   return [...values, ...passwords].filter(({ length }) => length >= SHORTEST_SECRET);
 }
 
-function exportersOf(
-  disabled: "true" | "false" | undefined,
-  readList: Reader["readList"],
-  env: Environment,
-): TracingOptions["exporters"] {
-  if (disabled === "true") return [];
+function exportersOf({ read, readList }: ReturnType<typeof createReader>, env: Environment) {
+  if (read("OTEL_SDK_DISABLED", oneOf("true", "false")) === "true") return [];
   const named = readList("OTEL_TRACES_EXPORTER", oneOf("otlp", "console", "none"));
   const isEndpointSet = ENDPOINTS.some((name) => (env[name] ?? "").trim() !== "");
-  if (named === undefined || named.length === 0) return isEndpointSet ? ["otlp"] : [];
+  if (named === undefined || named.length === 0) return isEndpointSet ? ["otlp" as const] : [];
   return named.includes("none") ? [] : [...new Set(named)].filter((name) => name !== "none");
 }
-
-type Reader = ReturnType<typeof createReader>;
 
 function createReader(env: Environment) {
   const warnings: string[] = [];

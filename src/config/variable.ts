@@ -48,6 +48,10 @@ export const text = (words: string) => z.string().describe(words);
 
 export const matching = (pattern: RegExp, words: string) => z.string().regex(pattern).describe(words);
 
+export const longSecret = text("")
+  .refine((secret) => Buffer.byteLength(secret) >= 32)
+  .describe("at least 32 bytes");
+
 /** @param more is added to the words */
 export function wholeNumber(min: number, max: number, more = "") {
   return matching(/^\d{1,15}$/, "")

@@ -4,9 +4,10 @@ import { DATABASE_VARIABLES, ENCRYPTION_VARIABLES } from "./database.ts";
 import { HANDLING_VARIABLES, LOG_VARIABLES } from "./handling.ts";
 import { NOTIFICATION_VARIABLES } from "./notifications.ts";
 import { OAUTH_VARIABLES } from "./oauth.ts";
+import type { Reading } from "./read-variables.ts";
 import { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
 import { SOURCE_VARIABLES } from "./sources.ts";
-import type { SecretKind, ValuesOf, Variable } from "./variable.ts";
+import type { SecretKind, Variable } from "./variable.ts";
 
 /** Every variable that the service reads. `npm run tables` writes all but the meanings in docs/configuration.md from it. */
 export const VARIABLES = {
@@ -24,7 +25,8 @@ export const VARIABLES = {
 };
 
 export type VariableName = keyof typeof VARIABLES;
-export type Values = ValuesOf<typeof VARIABLES>;
+export type ConfigReading = Reading<typeof VARIABLES>;
+export type Values = ConfigReading["values"];
 
 const ROWS = Object.entries<Variable>(VARIABLES) as [VariableName, Variable][];
 

@@ -63,13 +63,7 @@ async function allPages<Row extends { readonly id: number }>(list: (page: Page) 
 /** A dry run of a made-up event: it leaves no rows, and works on both databases. */
 async function readRolledBack<T>(store: Store, use: (tx: Transaction) => Promise<T>): Promise<T> {
   let found: T | undefined;
-  const record = {
-    source: "testing",
-    eventId: "read",
-    eventType: "read",
-    version: "v1",
-    bodySha256: "0".repeat(64),
-  };
+  const record = { source: "testing", eventId: "read", eventType: "read", version: "v1", bodySha256: "0".repeat(64) };
   const deadline = performance.now() + READING_LIMIT_MS;
   // A transaction that the database broke is run again; what counts is what the last run saw.
   const handle = async ({ tx }: OnceScope) => {

@@ -18,8 +18,8 @@ const database = (folder: string) => ({ DATABASE_URL: `sqlite:${folder}/data/x.d
 describe("generated secrets", () => {
   it("generated secrets are the same at every start, and readable by their owner alone", () =>
     inFolder(async (folder) => {
-      const first = await loadEnvironment({ env: database(folder), cwd: folder });
-      const second = await loadEnvironment({ env: database(folder), cwd: folder });
+      const first = await loadEnvironment(database(folder), folder);
+      const second = await loadEnvironment(database(folder), folder);
       expect(first.generated).toEqual(["SIGNING_SECRET", "ENCRYPTION_KEY", "ADMIN_TOKEN"]);
       expect(second.generated).toEqual([]);
       expect(second.config.authentication.signing).toEqual(first.config.authentication.signing);
@@ -28,9 +28,7 @@ describe("generated secrets", () => {
 
   it("generated secrets are one set for processes that start at once", () =>
     inFolder(async (folder) => {
-      const loaded = await Promise.all(
-        Array.from({ length: 40 }, () => loadEnvironment({ env: database(folder), cwd: folder })),
-      );
+      const loaded = await Promise.all(Array.from({ length: 40 }, () => loadEnvironment(database(folder), folder)));
       expect(new Set(loaded.map(({ config }) => config.admin.token)).size).toBe(1);
       expect(await readdir(join(folder, "data"))).toEqual(["secrets.development.json"]);
     }));
@@ -38,38 +36,34 @@ describe("generated secrets", () => {
   it("generated secrets replace only what is not set, and differ between environments", () =>
     inFolder(async (folder) => {
       const token = "a-token-that-was-set-by-hand";
-      const given = await loadEnvironment({ env: { ...database(folder), ADMIN_TOKEN: token }, cwd: folder });
+      const given = await loadEnvironment({ ...database(folder), ADMIN_TOKEN: token }, folder);
       expect(given.config.admin.token).toBe(token);
       expect(given.generated).toEqual(["SIGNING_SECRET", "ENCRYPTION_KEY"]);
-      const test = await loadEnvironment({ env: { ...database(folder), APP_ENV: "test" }, cwd: folder });
+      const test = await loadEnvironment({ ...database(folder), APP_ENV: "test" }, folder);
       expect(test.config.authentication.signing.secrets).not.toEqual(given.config.authentication.signing.secrets);
     }));
 
   it("generated secrets that others can read are refused", () =>
     inFolder(async (folder) => {
-      const { secretsFile } = await loadEnvironment({ env: database(folder), cwd: folder });
+      const { secretsFile } = await loadEnvironment(database(folder), folder);
       await chmod(secretsFile!, 0o644);
-      await expect(loadEnvironment({ env: database(folder), cwd: folder })).rejects.toThrow(
-        `run: chmod 600 ${secretsFile}`,
-      );
+      await expect(loadEnvironment(database(folder), folder)).rejects.toThrow(`run: chmod 600 ${secretsFile}`);
     }));
 
   it("no secrets are written for a refused configuration, nor in production", () =>
     inFolder(async (folder) => {
-      await expect(loadEnvironment({ env: { ...database(folder), PORT: "x" }, cwd: folder })).rejects.toThrow("PORT");
-      await expect(
-        loadEnvironment({ env: { ...database(folder), APP_ENV: "production" }, cwd: folder }),
-      ).rejects.toThrow("SIGNING_SECRET");
+      await expect(loadEnvironment({ ...database(folder), PORT: "x" }, folder)).rejects.toThrow("PORT");
+      await expect(loadEnvironment({ ...database(folder), APP_ENV: "production" }, folder)).rejects.toThrow(
+        "SIGNING_SECRET",
+      );
       await expect(stat(join(folder, "data"))).rejects.toThrow();
     }));
 
   it("a damaged file of generated secrets is refused", () =>
     inFolder(async (folder) => {
-      const { secretsFile } = await loadEnvironment({ env: database(folder), cwd: folder });
+      const { secretsFile } = await loadEnvironment(database(folder), folder);
       await writeFile(secretsFile!, "{");
-      await expect(loadEnvironment({ env: database(folder), cwd: folder })).rejects.toThrow(
-        "does not hold the generated secrets",
-      );
+      await expect(loadEnvironment(database(folder), folder)).rejects.toThrow("does not hold the generated secrets");
       expect(await readFile(secretsFile!, "utf8")).toBe("{");
     }));
 });

@@ -73,11 +73,7 @@ const POSITION = z.string();
 const LINE = z.union([
   z.discriminatedUnion("line", [
     /** The first line: from where on requests follow. */
-    z.object({
-      line: z.literal("hello"),
-      at: POSITION,
-      database: z.enum(["same", "another", "older"]),
-    }),
+    z.object({ line: z.literal("hello"), at: POSITION, database: z.enum(["same", "another", "older"]) }),
     z.object({
       line: z.literal("request"),
       at: POSITION,
