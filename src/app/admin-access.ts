@@ -80,13 +80,9 @@ function roleByClaim(claim: string, operators: readonly string[], viewers: reado
 }
 
 function normalizedAddress(address: string): string {
-  const at = address.lastIndexOf("@");
-  const domain = address
-    .slice(at + 1)
-    .split(".")
-    .map(normalizedLabel)
-    .join(".");
-  return `${lowerAscii(address.slice(0, at + 1))}${domain}`;
+  const domainAt = address.lastIndexOf("@") + 1;
+  const labels = address.slice(domainAt).split(".").map(normalizedLabel);
+  return `${lowerAscii(address.slice(0, domainAt))}${labels.join(".")}`;
 }
 
 /** Punycode (RFC 5891) makes both spellings of a name one. A look-alike of an ASCII name stays as it is, and equals none. */

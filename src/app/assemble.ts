@@ -16,7 +16,7 @@ import { logStartupWarnings } from "../doctor/index.ts";
 import type { Clock } from "../domain/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
-import { type Logger, withTraceIds } from "../observability/index.ts";
+import { type Logger, type Mask, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { createEncryptor, type Encryptor, systemClock } from "../system/index.ts";
@@ -99,12 +99,7 @@ async function openCaptureBuffer({ captureEnabled }: Config, common: Common): Pr
   return createCaptureBuffer({ ...common, store: common.store.captures });
 }
 
-async function openTracing(
-  { tracing, environment }: Config,
-  logger: Logger,
-  mask: ReturnType<typeof maskOf>,
-  undo: UndoSteps,
-) {
+async function openTracing({ tracing, environment }: Config, logger: Logger, mask: Mask, undo: UndoSteps) {
   if (tracing === null) return { tracer: undefined, logger };
   const adapter = await import("../observability/tracing/opentelemetry/index.ts");
   const opened = await adapter.openTracing(tracing, {

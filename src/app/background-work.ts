@@ -51,16 +51,10 @@ export function createBackgroundWork(
   const kinds = new Set(config.alerts.kinds);
   const types = new Set(receiver.registry.types);
   const { silenceFloor, acceptedSeconds } = config.alerts;
-  const isHandled = (type: string) => types.has(type);
   const alerts = createAlertPoller({
-    store: store.alerts,
-    arrivals,
-    kinds,
+    ...{ store: store.alerts, arrivals, kinds, silenceFloor, clock, log },
     acceptedLimitMs: acceptedSeconds * 1_000,
-    silenceFloor,
-    isHandled,
-    clock,
-    log,
+    isHandled: (type) => types.has(type),
   });
   const stops = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation].map(
     (loop) => (): Promise<void> => loop.stop(),

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import type { Config, EnvironmentFile } from "../config/index.ts";
 import {
-  type ConfiguredSource,
   configuredAuthorizationServer,
   configuredSources,
   createPlatformScheme,
@@ -22,7 +21,7 @@ import { type IntegrityReport, MaintenanceError, type MigrationReport } from "..
 import type { Restored } from "../store/sqlite/index.ts";
 import { systemClock } from "../system/index.ts";
 import { inspectDatabase, openForCommand } from "./open-store.ts";
-import { createServices } from "./services.ts";
+import { createServices, type ServiceDependencies } from "./services.ts";
 
 export type DatabaseLocation = Pick<Config, "database" | "environment">;
 
@@ -154,19 +153,17 @@ export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Pr
   }
 }
 
-type SampleParts = Pick<Parameters<typeof createServices>[0], "config" | "store" | "registry" | "encryptor"> & {
-  readonly configured: readonly ConfiguredSource[];
-};
+type SampleParts = Pick<ServiceDependencies, "config" | "store" | "registry" | "encryptor" | "configured">;
 
 /** Runs events in transactions that are rolled back; no `prepare` step runs. `run` returns why an event would fail. */
-async function createSample({ configured, ...parts }: SampleParts) {
-  const { config, store, encryptor } = parts;
+async function createSample(parts: SampleParts) {
+  const { config, configured, store, encryptor } = parts;
   const clock = systemClock;
   const log = createLogger({ level: "silent", mask: maskOf(config, { configured }), destination: { write() {} } });
   const platform = configuredAuthorizationServer(config, () => config.baseUrl);
   const { receiver, callbackLog, metrics } = createServices({
     ...parts,
-    ...{ configured, clock, logger: log, tracer: undefined, noteCredential() {} },
+    ...{ clock, logger: log, tracer: undefined, noteCredential() {} },
     scheme: await createPlatformScheme(config, clock),
     tokens: createUserTokens({ store: store.userTokens, platform, encryptor, clock, log }),
   });

@@ -9,26 +9,26 @@ import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import type { RollupSlot, Store, StoredCredentialUse } from "../store/index.ts";
 import type { Services } from "./services.ts";
 
-type Described = Pick<SourceView, "about" | "event_types" | "unhandled" | "answer" | "rate" | "activity">;
-
 /** The facts of any source, for the API, the page and the command. */
 export function describeSource(
   { receiver, configured, limits }: Pick<Services, "receiver" | "configured"> & Pick<Config, "limits">,
   name: string,
-  url: string,
+  addresses: readonly RegisteredAddress[],
   rows: readonly RollupSlot[],
-): Described {
+) {
   const source = receiver.sourcesByName.get(name);
   const described = configured.find((one) => one.name === name);
   const definition = described?.definition;
   const rate = described === undefined ? limits.callback : rateOf(described, limits);
   return {
-    about: definition === undefined ? null : aboutOf(definition, url),
+    source: name,
+    about: definition === undefined ? null : aboutOf(definition, addresses[0]?.url ?? ""),
     event_types: typesOf(receiver.registry, name),
     unhandled: source?.contract.unhandled ?? "refuse",
     answer: answerOf(source?.answer ?? "inline"),
     rate: rate && { callbacks: rate.points, seconds: rate.windowSeconds },
     activity: activityOf(rows),
+    addresses: addressViews(receiver.registry, name, addresses),
   };
 }
 
@@ -70,26 +70,19 @@ function activityOf(rows: readonly RollupSlot[]): SourceView["activity"] {
 }
 
 /** The counts of the last 24 hours by source. */
-export async function recentCounts(
-  { rollups }: Pick<Store, "rollups">,
-  now: Date,
-): Promise<ReadonlyMap<string, readonly RollupSlot[]>> {
+export async function recentCounts({ rollups }: Pick<Store, "rollups">, now: Date) {
   const { stepSeconds, steps } = OVERVIEW_RANGES.day;
   const rows = await rollups.list("day", periodStart(now, stepSeconds) - (steps - 1) * stepSeconds);
   return Map.groupBy(rows, ({ source }) => source);
 }
 
 /** With the types that have a handler at each. */
-export function addressViews(
-  registry: Registry,
-  name: string,
-  addresses: readonly RegisteredAddress[],
-): SourceView["addresses"] {
+function addressViews(registry: Registry, name: string, addresses: readonly RegisteredAddress[]) {
   const types = typesOf(registry, name);
   return addresses.map(({ url, version }) => {
     const versions = version === "by_header" ? VERSIONS : [version];
     const handled = types.filter((type) => versions.some((one) => registry.keySources(name, one, type).length > 0));
-    return { url, version, method: "POST", event_types: handled };
+    return { url, version, method: "POST" as const, event_types: handled };
   });
 }
 
@@ -132,11 +125,8 @@ function secretViews(secrets: readonly ConfiguredSecret[], { uses, now }: NotedU
 }
 
 /** The secrets of a source beside the built-in protocol. */
-export function sourceAuthentication(
-  { name, definition }: ConfiguredSource,
-  noted: NotedUses,
-): SourceView["authentication"] {
+export function sourceAuthentication({ name, definition }: ConfiguredSource, noted: NotedUses) {
   const secrets = noted.secrets.filter(({ source }) => source === name);
   const header = [definition.hmac?.signature.header ?? []].flat().join(", ");
-  return [{ method: "secret", header, secrets: secretViews(secrets, noted) }];
+  return [{ method: "secret" as const, header, secrets: secretViews(secrets, noted) }];
 }

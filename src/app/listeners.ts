@@ -1,4 +1,3 @@
-import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdminListener } from "../admin/index.ts";
 import { type Config, ConfigError } from "../config/index.ts";
@@ -12,20 +11,16 @@ import { createSandbox } from "./sandbox.ts";
 import { createSources } from "./sources.ts";
 import type { UndoSteps } from "./undo-steps.ts";
 
-export interface Listening {
-  readonly server: Server;
-  readonly tls: TlsPair | null;
-  /** For the probes of the admin listener: whether callbacks are served. */
-  readonly health: { isServing: boolean };
-}
+export type Listening = Awaited<ReturnType<typeof listen>>;
 
 /**
  * Opens the admin listener, then the public one. When they close, the rounds under way end in between: after the last
  * callback, while probes and metrics still answer.
  * @throws StartError that names the variables of an address that cannot be listened on
  */
-export async function listen(assembled: Assembled, tls: TlsPair | null, undo: UndoSteps): Promise<Listening> {
+export async function listen(assembled: Assembled, tls: TlsPair | null, undo: UndoSteps) {
   const { config, origins, background } = assembled;
+  /** For the probes of the admin listener: whether callbacks are served. */
   const health = { isServing: false };
   await openAdmin(assembled, () => health.isServing, undo);
   undo.add("background work", background.stop);
@@ -37,15 +32,15 @@ export async function listen(assembled: Assembled, tls: TlsPair | null, undo: Un
 }
 
 async function openAdmin(assembled: Assembled, isServing: () => boolean, undo: UndoSteps): Promise<void> {
-  const { config, services, origins, secrets, access, tokenCheck, tokens } = assembled;
+  const { config, services, origins, access, tokenCheck, tokens } = assembled;
   const { receiver, metrics, callbackLog, mask, rollups } = services;
   const connections = createAdminConnections(receiver.log);
   undo.add("admin connections", connections.close);
   const admin = createAdminListener({
     ...{ access, tokenCheck, guard: connections.guard, metrics, callbackLog, mask, isServing },
     revoke: tokens.revoke,
-    sources: createSources(config, services, secrets, origins),
-    sandbox: createSandbox(config, services, origins),
+    sources: createSources(assembled),
+    sandbox: createSandbox(assembled),
     channelNames: configuredChannelNames(config),
     about: { environment: config.environment, version: await packageVersion() },
     ...receiver,

@@ -23,7 +23,6 @@ import {
   MigrationError,
   NEWEST_SCHEMA,
   type OpenedStore,
-  type Store,
 } from "../store/index.ts";
 import { createEncryptor, systemClock } from "../system/index.ts";
 
@@ -34,12 +33,7 @@ const LOCK_TIMEOUT_MS = 5_000;
  * Opens the configured store, migrated and held to its stamp.
  * @throws MigrationError or StartError; in production also when a commit would not be durable
  */
-export async function openStore(
-  config: Config,
-  migrations: readonly HandlerMigration[],
-  clock: Clock,
-  log: Log,
-): Promise<Store> {
+export async function openStore(config: Config, migrations: readonly HandlerMigration[], clock: Clock, log: Log) {
   // Before the file is opened: what it holds may be another user's.
   refuseInProduction(writableByOthersWarnings(config), config, log);
   const opened = await connectStore(config, migrations, clock);

@@ -1,32 +1,15 @@
 import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts";
-import type { Config } from "../config/index.ts";
 import { sourceUrl } from "../configured/index.ts";
 import { BUILT_IN_PROTOCOL, endpointPaths } from "../domain/index.ts";
 import { readTlsPair } from "../http/index.ts";
-import {
-  SampleError,
-  type SignedSampleRequest,
-  type SourceDefinition,
-  signedAs,
-  signSample,
-} from "../sources/index.ts";
+import { SampleError, signedAs, signSample } from "../sources/index.ts";
+import type { Assembled } from "./assemble.ts";
 import type { Services } from "./services.ts";
-
-/** The addresses of the two listeners from this machine; empty until they listen. */
-export interface ListenerOrigins {
-  readonly public: string;
-  readonly admin: string;
-}
 
 /** Loaded on first use, to keep the start fast. */
 const loadSandbox = () => import("../dev/sandbox/index.ts");
 
 type SentCallback = Awaited<ReturnType<Awaited<ReturnType<typeof loadSandbox>>["sendEvent"]>>;
-/** Which callback of a source, and what its platform has registered. */
-type SandboxSource = [
-  definition: SourceDefinition,
-  callback: Pick<SignedSampleRequest, "source" | "type" | "now" | "url" | "origin">,
-];
 
 const NO_SOURCE: SandboxError = { status: 404, error: `there is no source of this name beside ${BUILT_IN_PROTOCOL}` };
 
@@ -36,7 +19,8 @@ const CONFIGURED =
   "an authorization server is configured (OAUTH_ISSUER or OAUTH_TOKEN_URL), so that flows go there; the sandbox platform stands in " +
   "where there is none";
 
-export function createSandbox(config: Config, services: Services, origins: ListenerOrigins): Sandbox | null {
+export function createSandbox(assembled: Assembled): Sandbox | null {
+  const { config, services, origins } = assembled;
   if (config.environment === "production") return null;
   const { receiver, mask } = services;
   const redirectUri = config.redirect.uri;
@@ -47,18 +31,18 @@ export function createSandbox(config: Config, services: Services, origins: Liste
       const events = await samplesOf(receiver.registry, receiver.clock.now());
       return { events, sources: sourceTypes(services) };
     },
-    ...sourceCallbacks(config, services, origins),
+    ...sourceCallbacks(assembled),
     send: ({ body, path = "/api/platform/callback", version, sign = "right" }) =>
       orSandboxError(async ({ sendEvent }) => {
         const composed = { body, sign, ...(version === undefined ? {} : { version }) };
-        const listener = await publicAddress(config, origins);
+        const listener = await publicAddress(assembled);
         const sent = await sendEvent(composed, config.basePath + path, config.authentication, listener);
         return resultView(sent, body, mask);
       }),
     async runOAuthFlow() {
       if (config.oauth !== null) return { status: 409, error: CONFIGURED };
       const { start = "" } = endpointPaths(config.basePath, config.redirect.scopePath);
-      const receiverAt = await publicAddress(config, origins);
+      const receiverAt = await publicAddress(assembled);
       return orSandboxError(async ({ runOAuthFlow }) => {
         const { steps, isSignedIn } = await runOAuthFlow({
           receiver: receiverAt,
@@ -91,48 +75,47 @@ function sourceTypes({ configured, receiver }: Services) {
   });
 }
 
-function sourceCallbacks(
-  config: Config,
-  { configured, receiver, mask }: Services,
-  origins: ListenerOrigins,
-): Pick<Sandbox, "sourceSample" | "sendAs"> {
-  async function ofSource<View>(name: string, type: string, use: (...at: SandboxSource) => Promise<View>) {
+function sourceCallbacks(assembled: Assembled): Pick<Sandbox, "sourceSample" | "sendAs"> {
+  const { config, services, origins } = assembled;
+  const { configured, receiver, mask } = services;
+  function find(name: string, type: string) {
     const source = configured.find((one) => one.name === name);
-    if (source === undefined) return NO_SOURCE;
+    if (source === undefined) return undefined;
     const url = new URL(sourceUrl(source, config.isBaseUrlGiven ? config.baseUrl : origins.public));
     const callback = { source: name, type, now: receiver.clock.now(), url, origin: url.origin };
-    return orSandboxError(() => use(source.definition, callback));
+    return { definition: source.definition, callback };
   }
   return {
-    sourceSample: (name, type) =>
-      ofSource(name, type, async (definition, callback) => {
-        return { body: Buffer.from(signSample(signedAs(definition, "none"), callback).body).toString() };
-      }),
-    sendAs: (name, { type, body, sign = "right" }) =>
-      ofSource(name, type, async (definition, callback) => {
-        const { sendSigned } = await loadSandbox();
-        const signed = signSample(signedAs(definition, sign), { ...callback, raw: Buffer.from(body) });
-        const path = callback.url.pathname;
+    async sourceSample(name, type) {
+      const found = find(name, type);
+      if (found === undefined) return NO_SOURCE;
+      const signed = () => signSample(signedAs(found.definition, "none"), found.callback);
+      return orSandboxError(async () => ({ body: Buffer.from(signed().body).toString() }));
+    },
+    async sendAs(name, { type, body, sign = "right" }) {
+      const found = find(name, type);
+      if (found === undefined) return NO_SOURCE;
+      return orSandboxError(async ({ sendSigned }) => {
+        const raw = Buffer.from(body);
+        const signed = signSample(signedAs(found.definition, sign), { ...found.callback, raw });
+        const path = found.callback.url.pathname;
         const sending = { path, headers: signed.headers, body: Buffer.from(signed.body).toString() };
-        return resultView(await sendSigned(sending, await publicAddress(config, origins)), body, mask);
-      }),
+        return resultView(await sendSigned(sending, await publicAddress(assembled)), body, mask);
+      });
+    },
   };
 }
 
-function resultView(
-  { url, requestHeaders, status, headers, body: answer, durationMs }: SentCallback,
-  body: string,
-  mask: Services["mask"],
-): SandboxResultView {
+function resultView(sent: SentCallback, body: string, mask: Services["mask"]): SandboxResultView {
   return {
-    request: { method: "POST", url, headers: mask.headers(requestHeaders), body },
-    response: { status, headers: mask.headers(headers), body: answer },
-    duration_ms: durationMs,
+    request: { method: "POST", url: sent.url, headers: mask.headers(sent.requestHeaders), body },
+    response: { status: sent.status, headers: mask.headers(sent.headers), body: sent.body },
+    duration_ms: sent.durationMs,
   };
 }
 
 /** Reads the certificate each time, since it may have been renewed. */
-async function publicAddress({ listen, requestTimeoutMs }: Config, origins: ListenerOrigins) {
+async function publicAddress({ config: { listen, requestTimeoutMs }, origins }: Assembled) {
   const certificate = listen.tls === undefined ? undefined : (await readTlsPair(listen.tls)).cert;
   return { origin: origins.public, certificate, timeLimitMs: requestTimeoutMs + MARGIN_MS };
 }

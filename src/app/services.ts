@@ -42,14 +42,14 @@ import { type Encryptor, KeyedSemaphore } from "../system/index.ts";
 import { createCallbackAppender, createRollupWriter, createSlowHandlerReport } from "../upkeep/index.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 
-interface ServiceDependencies {
+export interface ServiceDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly registry: Registry;
   readonly encryptor: Encryptor;
   readonly scheme: Scheme;
   /** The sources beside the built-in protocol. */
-  readonly configured?: readonly ConfiguredSource[];
+  readonly configured: readonly ConfiguredSource[];
   /** Protocol and host under which platforms reach the public listener. */
   readonly origin?: () => string;
   /** None is learnt when left out. */
@@ -66,8 +66,8 @@ interface ServiceDependencies {
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(dependencies: ServiceDependencies) {
-  const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer } = dependencies;
-  const { namedSecrets = [], learntSecrets, configured = [] } = dependencies;
+  const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, configured } = dependencies;
+  const { namedSecrets = [], learntSecrets, origin = () => config.baseUrl } = dependencies;
   const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
   const { mask, maskFor } = masksOf(config, { configured, secretValues: ofOthers });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
@@ -82,7 +82,6 @@ export function createServices(dependencies: ServiceDependencies) {
   });
   const describeError = (error: unknown) => mask.text(errorText(error));
   const { handlerTimeoutMs } = config;
-  const { origin = () => config.baseUrl } = dependencies;
   const { noteAccepted, ...counters } = createCounters(metrics, dependencies);
   const { typeMismatch, ...observer } = createObserver(metrics, noteAccepted, dependencies);
   const sources = createSourceMap(config, {
@@ -113,14 +112,7 @@ export function createServices(dependencies: ServiceDependencies) {
   const source = sources.get(PLATFORM);
   if (source === undefined) throw new TypeError("the built-in protocol is always a source");
   return {
-    source,
-    configured,
-    learntSecrets,
-    receiver,
-    mask,
-    maskFor,
-    metrics,
-    callbackLog,
+    ...{ source, configured, learntSecrets, receiver, mask, maskFor, metrics, callbackLog },
     diagnosisSecrets: namedSecrets,
     diagnoses: diagnosesOf(dependencies, origin),
     endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
@@ -129,10 +121,8 @@ export function createServices(dependencies: ServiceDependencies) {
 }
 
 /** Explains the refusals of each source beside the built-in protocol. */
-function diagnosesOf(
-  { config, configured = [], learntSecrets, namedSecrets: named = [] }: ServiceDependencies,
-  origin: () => string,
-): ReadonlyMap<string, DiagnoseSource> {
+function diagnosesOf(dependencies: ServiceDependencies, origin: () => string) {
+  const { config, configured, learntSecrets, namedSecrets: named = [] } = dependencies;
   const diagnoses = configured.map((source): [string, DiagnoseSource] => {
     const { name, definition } = source;
     const { hmac, facts, preset, settings } = definition;
@@ -148,10 +138,9 @@ function diagnosesOf(
   return new Map(diagnoses);
 }
 
-function metricsOf(
-  { config, store, registry, clock, configured = [] }: ServiceDependencies,
-  concurrency: ConcurrencyLimit,
-): Metrics {
+function metricsOf(dependencies: ServiceDependencies, concurrency: ConcurrencyLimit): Metrics {
+  const { config, store, registry, clock, configured } = dependencies;
+  const { database } = config;
   return createMetrics({
     knownTypes: registry.types,
     patternOf: registry.patternOf,
@@ -162,7 +151,10 @@ function metricsOf(
     waitingCallbacks: () => concurrency.active,
     mostWaitingCallbacks: config.maxWaitingCallbacks,
     ping: () => store.ping(),
-    ...freeDiskSpace(config),
+    // A database server's disk is its own business.
+    ...(database.kind === "sqlite" && {
+      freeBytes: () => statfs(database.path).then(({ bavail, bsize }) => bavail * bsize),
+    }),
   });
 }
 
@@ -202,17 +194,6 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: Se
 
 function secondsSince(time: string | null, clock: Clock): number {
   return time === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(time)) / 1_000);
-}
-
-/** A database server's disk is its own business. */
-function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number> } {
-  if (database.kind !== "sqlite") return {};
-  return {
-    async freeBytes() {
-      const { bavail, bsize } = await statfs(database.path);
-      return bavail * bsize;
-    },
-  };
 }
 
 const BODY_MISMATCH = "a processed event_id arrived with another body; responded already_processed";

@@ -1,5 +1,4 @@
 import type { Sources, SourceView } from "../admin/index.ts";
-import type { Config } from "../config/index.ts";
 import {
   addressesOf,
   describeMethods,
@@ -8,35 +7,26 @@ import {
   SIGNED_IN,
   startsFlows,
 } from "../configured/index.ts";
-import type { ConfiguredSecret } from "../credentials/index.ts";
-import type { CallbackLogReader } from "../dev/endpoint-check/index.ts";
 import { endpointPaths, PLATFORM } from "../domain/index.ts";
+import type { Assembled } from "./assemble.ts";
 import {
-  addressViews,
   authenticationOf,
   describeSource,
   handlerViews,
   recentCounts,
   sourceAuthentication,
 } from "./describe-source.ts";
-import type { ListenerOrigins } from "./sandbox.ts";
 import type { Services } from "./services.ts";
 
 const OAUTH = "oauth";
 
-export function createSources(
-  config: Config,
-  services: Services,
-  secretsNow: () => readonly ConfiguredSecret[],
-  origins: ListenerOrigins,
-): Sources {
-  const { receiver, source, callbackLog, endpointCheckProofs, configured, learntSecrets, rollups } = services;
+export function createSources({ config, services, secrets: secretsNow, origins }: Assembled): Sources {
+  const { receiver, source, configured, learntSecrets, rollups } = services;
   const { store, clock, registry } = receiver;
   const { redirect, limits } = config;
   /** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
   const baseUrl = () => (config.isBaseUrlGiven ? config.baseUrl : origins.public);
   const addresses = () => registeredAddresses(config, baseUrl());
-  const log: CallbackLogReader = { flush: () => callbackLog.flush(), rows: store.callbacks };
   const handlesSignIns = registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined;
   const { start } = endpointPaths("", redirect.scopePath, { startsFlows: startsFlows(config) });
 
@@ -56,11 +46,8 @@ export function createSources(
       // The counts include the responses of this process up to now.
       await rollups.flush();
       const counts = await recentCounts(store, now);
-      const described = (name: string, own: readonly RegisteredAddress[]) => {
-        const url = own[0]?.url ?? "";
-        const facts = describeSource({ receiver, configured, limits }, name, url, counts.get(name) ?? []);
-        return { source: name, ...facts, addresses: addressViews(registry, name, own) };
-      };
+      const described = (name: string, own: readonly RegisteredAddress[]) =>
+        describeSource({ receiver, configured, limits }, name, own, counts.get(name) ?? []);
       const platform: SourceView = {
         ...described(source.name, addresses()),
         authenticated_by: describeMethods(config),
@@ -95,25 +82,17 @@ export function createSources(
       if (found === undefined) return name === PLATFORM && config.servesPlatform ? "fixed" : "absent";
       return (found.definition.learns && learntSecrets?.relearn(name, request)) || "fixed";
     },
-    check: createChecks(addressesOfSource, {
-      log,
-      proofs: endpointCheckProofs,
-      newestTenant: async (name) => (await store.tenantSecretUses.list({ source: name }, { limit: 1 }))[0]?.tenant,
-    }),
+    check: createChecks(services, addressesOfSource),
   };
-}
-
-interface CheckDependencies {
-  readonly log: CallbackLogReader;
-  readonly proofs: Services["endpointCheckProofs"];
-  readonly newestTenant: (source: string) => Promise<string | undefined>;
 }
 
 /** One check at a time. @param addressesOf undefined where no source has that name */
 function createChecks(
+  { receiver, callbackLog, endpointCheckProofs }: Services,
   addressesOf: (source: string) => readonly string[] | undefined,
-  { log, proofs, newestTenant }: CheckDependencies,
 ): Sources["check"] {
+  const { callbacks, tenantSecretUses } = receiver.store;
+  const log = { flush: callbackLog.flush, rows: callbacks };
   let isChecking = false;
   return async (name) => {
     const urls = addressesOf(name);
@@ -123,8 +102,8 @@ function createChecks(
     try {
       // Loaded on first use, to keep the start fast.
       const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
-      const tenant = await newestTenant(name);
-      const checks = urls.map((url) => checkEndpoint(url, log, proofs.issue(), tenant));
+      const [newest] = await tenantSecretUses.list({ source: name }, { limit: 1 });
+      const checks = urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue(), newest?.tenant));
       const addresses = await Promise.all(checks);
       const shown = addresses.find(({ reached }) => !reached) ?? addresses[0];
       if (shown === undefined) throw new TypeError("a source has at least one address");

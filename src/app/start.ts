@@ -67,12 +67,9 @@ async function takeStore({ config, services }: Assembled): Promise<void> {
 }
 
 /** Begins the rounds of the pollers and of upkeep; from here on the receiver says that it serves. */
-async function startBackground(
-  { config, services, captureBuffer, background }: Assembled,
-  { server, tls, health }: Listening,
-  intervals: PollIntervals,
-  undo: UndoSteps,
-): Promise<void> {
+async function startBackground(assembled: Assembled, listening: Listening, intervals: PollIntervals, undo: UndoSteps) {
+  const { config, services, captureBuffer, background } = assembled;
+  const { server, tls, health } = listening;
   const { receiver, configured, learntSecrets } = services;
   const { store, encryptor, log } = receiver;
   await store.settings.noteBaseUrl(config.baseUrl);

@@ -1,21 +1,16 @@
 import type { Log } from "../domain/index.ts";
 
-interface UndoStep {
-  /** Names it in the log. */
-  readonly part: string;
-  readonly close: () => unknown;
-}
-
 /** The parts that a start has opened. A stop, and a start that fails, close them in reverse. */
 export class UndoSteps {
   readonly #log: Log;
-  readonly #steps: UndoStep[] = [];
+  readonly #steps: { readonly part: string; readonly close: () => unknown }[] = [];
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  add(part: string, close: UndoStep["close"]): void {
+  /** @param part names it in the log */
+  add(part: string, close: () => unknown): void {
     this.#steps.push({ part, close });
   }
 

@@ -3,12 +3,10 @@ import { backfillOnce } from "../app/index.ts";
 import type { BackfillReport } from "../retry/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
-import { counted, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";
+import { counted, type Given, JSON_OPTION, type JsonOptions, printResult, shortText, table } from "./output.ts";
 import { timeSpan } from "./user-error.ts";
 
-interface BackfillOptions extends ConfigurationOptions, JsonOptions {
-  readonly type?: string;
-  readonly since?: string;
+interface BackfillOptions extends ConfigurationOptions, JsonOptions, Given<"type" | "since"> {
   readonly dryRun?: true;
   readonly rate: number;
 }

@@ -2,12 +2,11 @@ import { Command, InvalidArgumentError } from "commander";
 import { type AdminClient, AdminError, createAdminClient, type PageOf } from "../admin-client/index.ts";
 import type { Config } from "../config/index.ts";
 import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
-import { JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
+import { type Given, JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
-export interface AdminOptions extends JsonOptions {
+export interface AdminOptions extends JsonOptions, Given<"env"> {
   readonly adminPort?: number;
-  readonly env?: string;
 }
 
 /** Longer than the receiver waits for its database, so that it can report that. */
@@ -59,9 +58,8 @@ function adminErrorMessage(cause: unknown, origin: string, timeLimitMs: number):
   return `${origin} did not answer. Is the receiver running (npm start), with these variables?`;
 }
 
-export interface ListOptions extends AdminOptions {
+export interface ListOptions extends AdminOptions, Given<"cursor"> {
   readonly limit: number;
-  readonly cursor?: string;
 }
 
 export const MAX_LIMIT = 200;

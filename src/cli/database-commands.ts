@@ -21,6 +21,7 @@ import {
 import {
   escapeControls,
   escapeLines,
+  type Given,
   JSON_OPTION,
   type JsonOptions,
   MARKS,
@@ -30,9 +31,7 @@ import {
 } from "./output.ts";
 import { UsageError, unexpected } from "./user-error.ts";
 
-interface DatabaseOptions {
-  readonly env?: string;
-}
+type DatabaseOptions = Given<"env">;
 
 function databaseCommand(name: string): Command {
   return new Command(name).option("--env <file>", "read APP_ENV and DATABASE_URL from a file as well");
@@ -141,9 +140,8 @@ export function migrateCommand(): Command {
     });
 }
 
-interface CopyOptions extends ConfigurationOptions, JsonOptions {
+interface CopyOptions extends ConfigurationOptions, JsonOptions, Given<"to"> {
   readonly from: string;
-  readonly to?: string;
   readonly skip?: readonly string[];
 }
 

@@ -113,10 +113,7 @@ async function scaffold(folder: string) {
         "folder, or take the files away first",
     );
   const shared = [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
-  const kept = await present(
-    folder,
-    shared.map(({ path }) => path),
-  );
+  const kept = await present(folder, ["package.json", "tsconfig.json"]);
   // Read before anything is written: what cannot be read must not be found out half way.
   const ignore = await ignoreFile(folder);
   const files = [...own, ...shared.filter(({ path }) => !kept.includes(path))];

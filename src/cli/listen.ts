@@ -6,17 +6,18 @@ import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
 import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
 import { DAY_MS, isJsonObject, parseJson } from "../domain/index.ts";
 import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
-import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "./output.ts";
+import {
+  coloredStatus,
+  escapedJson,
+  escapeLines,
+  eventColumns,
+  type Given,
+  type JsonOptions,
+  timeOfDay,
+} from "./output.ts";
 import { httpUrl, readInput, timeSpan, UserError, unexpected } from "./user-error.ts";
 
-interface GivenOptions {
-  readonly from: string;
-  readonly to: string;
-  readonly since?: string;
-  readonly state?: string;
-  readonly json?: true;
-  readonly env?: string;
-}
+type GivenOptions = JsonOptions & Given<"since" | "state" | "env"> & Readonly<Record<"from" | "to", string>>;
 
 export function listenCommand(): Command {
   return new Command("listen")
@@ -31,9 +32,7 @@ export function listenCommand(): Command {
     .option("--json", "print a JSON object for each callback, for scripts")
     .option(...ENV_OPTION)
     .addHelpText("after", "\nADMIN_TOKEN, in the environment, is the receiver's. Ctrl-C ends.")
-    .action(async (given: GivenOptions) => {
-      await listen(await optionsOf(given));
-    });
+    .action(async (given: GivenOptions) => listen(await optionsOf(given)));
 }
 
 async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
@@ -106,7 +105,7 @@ function log(words: string): void {
 }
 
 /** The first signal lets the delivery under way end, so that it is noted. The second does not wait for it. */
-function onSignals(): { readonly stopping: AbortSignal; readonly abandoned: AbortSignal } {
+function onSignals() {
   const stopping = new AbortController();
   const abandoned = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const)

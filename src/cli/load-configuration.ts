@@ -3,6 +3,7 @@ import { parseEnv } from "node:util";
 import { Command } from "commander";
 import { ConfigError, type ConfigUse, loadConfigFile, loadEnvironment } from "../config/index.ts";
 import type { Handler } from "../handlers/index.ts";
+import type { Given } from "./output.ts";
 import { readInput, UserError } from "./user-error.ts";
 
 export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
@@ -27,10 +28,7 @@ const ENV_FILE = ".env";
 const UNSET = /is its variable set\?|: is not set/;
 const UNREAD = `${ENV_FILE}: was not read; pass --env ${ENV_FILE}`;
 
-export interface ConfigurationOptions {
-  readonly env?: string;
-  readonly config?: string;
-}
+export type ConfigurationOptions = Given<"env" | "config">;
 
 export const ENV_OPTION = ["--env <file>", "read variables from a file as well; the environment wins"] as const;
 

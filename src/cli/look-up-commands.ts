@@ -22,12 +22,10 @@ import {
   printList,
   wholeNumber,
 } from "./call-admin.ts";
-import { escapeControls, table } from "./output.ts";
+import { escapeControls, type Given, table } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
-interface EventListOptions extends ListOptions, FailureFilterOptions {
-  readonly id?: string;
-}
+type EventListOptions = ListOptions & FailureFilterOptions & Given<"id">;
 
 /** Looks on where a page is empty and has a cursor: that search has found nothing yet. */
 async function firstFound<Item, Query extends PageParams>(
@@ -85,7 +83,7 @@ async function findEvents<Item, Filter extends EventFilter>(
   { id, limit, cursor, ...options }: EventListOptions,
   filter: Filter,
   listOf: (client: AdminClient) => (query: Filter & PageParams) => Promise<PageOf<Item>>,
-): Promise<{ readonly list: PageOf<Item>; readonly others: string }> {
+) {
   return callAdmin(options, async (client) => {
     const list = await firstFound({ limit, cursor, ...filter }, listOf(client));
     if (id === undefined || filter.source === undefined || list.items.length > 0) return { list, others: "" };
@@ -101,7 +99,7 @@ export function eventCommand(): Command {
     .option("--source <source>", "where it came from (default: the one source that has it)")
     .option("--limit <count>", "how many callbacks and attempts, up to 200", wholeNumber(1, MAX_LIMIT), 100)
     .option("--cursor <cursor>", "the later part of a time line, whose last line says this", parseCursor)
-    .action(async (id: string, options: ListOptions & { readonly source?: string }) => {
+    .action(async (id: string, options: ListOptions & Given<"source">) => {
       const { source, limit, cursor } = options;
       const ask = (client: AdminClient) =>
         askAboutEvent(client, { id, source, isFailure: false }, ({ source: found }) =>
@@ -121,13 +119,9 @@ export function eventsCommand(): Command {
       if (options.ignored === true) return listIgnored(options);
       const filter = { source: options.source, event_id: options.id };
       const { list, others } = await findEvents(options, filter, ({ events }) => events.list);
-      const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => [
-        event_id,
-        source,
-        event_type,
-        processed_at ?? "",
-        JSON.stringify(result),
-      ]);
+      const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => {
+        return [event_id, source, event_type, processed_at ?? "", JSON.stringify(result)];
+      });
       const none = `no ${isEmpty(filter) ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed${others}`;
       printList(list, options, ["event_id", "source", "type", "processed at", "result"], rows, none);
     });
@@ -141,19 +135,12 @@ export function failuresCommand(): Command {
     .action(async (options: EventListOptions) => {
       const filter = { ...failureFilter(options), event_id: options.id };
       const { list, others } = await findEvents(options, filter, ({ failures }) => failures.list);
-      const rows = list.items.map((failure) => [
-        failure.event_id,
-        failure.source,
-        failure.event_type || UNREAD,
-        failure.state,
-        String(failure.attempts),
-        failure.next_attempt_at ?? "never",
-        failure.gives_up_at ?? "",
-        failure.code,
-        firstLine(failure.error),
-      ]);
-      const times = ["attempts", "next retry", "gives up"];
-      const head = ["event_id", "source", "type", "state", ...times, "code", "error"];
+      const rows = list.items.map(({ attempts, next_attempt_at, gives_up_at, ...failure }) => {
+        const { event_id, source, event_type, state, code, error } = failure;
+        const times = [String(attempts), next_attempt_at ?? "never", gives_up_at ?? ""];
+        return [event_id, source, event_type || UNREAD, state, ...times, code, firstLine(error)];
+      });
+      const head = ["event_id", "source", "type", "state", "attempts", "next retry", "gives up", "code", "error"];
       const none = isEmpty(filter) ? "no event has failed" : `no such failure${others}`;
       printList(list, options, head, rows, none);
     });
@@ -219,18 +206,16 @@ function timelineCells(entry: EventHistoryView["timeline"][number]): string[] {
     case "delivery":
     case "attempt": {
       const what = entry.kind === "delivery" ? "callback" : ATTEMPTS[entry.by];
-      const { response_status, duration_ms, error } = entry;
-      const details = [String(response_status ?? ""), duration_ms.toFixed(1), firstLine(error ?? "")];
-      return [entry.at, what, entry.outcome, ...details];
+      const { at, outcome, response_status, duration_ms, error } = entry;
+      return [at, what, outcome, String(response_status ?? ""), duration_ms.toFixed(1), firstLine(error ?? "")];
     }
     case "failure":
-      return [entry.at, `failure, ${entry.state}`, entry.code, "", "", ""];
+      return [entry.at, `failure, ${entry.state}`, entry.code];
     case "record":
-      return [entry.at, "record", entry.status, "", "", ""];
+      return [entry.at, "record", entry.status];
     case "notification": {
       const { at, notification_id, topic, state, channel } = entry;
-      const over = channel === null ? "" : ` over ${escapeControls(channel)}`;
-      return [at, `notification ${notification_id} ${escapeControls(topic)}`, `${state}${over}`, "", "", ""];
+      return [at, `notification ${notification_id} ${topic}`, channel === null ? state : `${state} over ${channel}`];
     }
   }
 }
@@ -241,11 +226,8 @@ export function firstLine(text: string): string {
   return escapeControls(line);
 }
 
-export interface FailureFilterOptions {
+export interface FailureFilterOptions extends Given<"source" | "type" | "code"> {
   readonly state?: FailureState;
-  readonly source?: string;
-  readonly type?: string;
-  readonly code?: string;
 }
 
 export function withFailureFilter(command: Command): Command {

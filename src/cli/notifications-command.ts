@@ -11,16 +11,11 @@ import {
   wholeNumber,
 } from "./call-admin.ts";
 import { firstLine } from "./look-up-commands.ts";
-import { counted, escapeControls } from "./output.ts";
+import { counted, escapeControls, type Given } from "./output.ts";
 
 const STATES = ["waiting", "delivered", "dead"] as const;
 
-interface NotificationListOptions extends ListOptions {
-  readonly state?: (typeof STATES)[number];
-}
-
-const DELIVERY_HEAD = ["channel", "state", "attempts", "next attempt", "error"];
-const HEAD = ["id", "topic", "event_id", "created at", ...DELIVERY_HEAD];
+const HEAD = ["id", "topic", "event_id", "created at", "channel", "state", "attempts", "next attempt", "error"];
 const notificationId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 export function notificationsCommand(): Command {
@@ -39,7 +34,7 @@ export function notificationsCommand(): Command {
     .description("Delete the waiting and failed deliveries of a notification.")
     .argument("<id>", "as `oncehook notifications` lists it", notificationId)
     .option("--channel <channel>", "of this channel alone, such as webhook")
-    .action(async (id: number, options: AdminOptions & { readonly channel?: string }) => {
+    .action(async (id: number, options: AdminOptions & Given<"channel">) => {
       const { channel } = options;
       const ask = ({ notifications }: AdminClient) => notifications.discard(id, { channel });
       await printAnswer(options, ask, ({ deliveries }) => {
@@ -51,7 +46,7 @@ export function notificationsCommand(): Command {
     .addOption(new Option("--state <state>", "those with a delivery in this state; dead: a failed one").choices(STATES))
     .addCommand(replay)
     .addCommand(discard)
-    .action(async (options: NotificationListOptions) => {
+    .action(async (options: ListOptions & { readonly state?: (typeof STATES)[number] }) => {
       const { state, limit, cursor } = options;
       const list = await callAdmin(options, ({ notifications }) => notifications.list({ limit, cursor, state }));
       const none = state === undefined ? "no notification is stored" : "no such notification";
@@ -60,14 +55,10 @@ export function notificationsCommand(): Command {
 }
 
 function rowsOf({ id, topic, event_id, created_at, deliveries }: NotificationView): string[][] {
-  const what = [String(id), escapeControls(topic), event_id, created_at];
+  const what = [String(id), topic, event_id, created_at];
   if (deliveries.length === 0) return [[...what, "", "waiting", "0", "", ""]];
-  return deliveries.map(({ channel, state, attempts, next_attempt_at, error }) => [
-    ...what,
-    escapeControls(channel),
-    state === "dead" ? "failed" : state,
-    String(attempts),
-    next_attempt_at ?? "",
-    firstLine(error ?? ""),
-  ]);
+  return deliveries.map(({ channel, state, attempts, next_attempt_at, error }) => {
+    const shown = state === "dead" ? "failed" : state;
+    return [...what, channel, shown, String(attempts), next_attempt_at ?? "", firstLine(error ?? "")];
+  });
 }

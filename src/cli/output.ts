@@ -52,6 +52,9 @@ export interface JsonOptions {
   readonly json?: true;
 }
 
+/** Options with a text, as far as they were given. */
+export type Given<Name extends string> = Readonly<Partial<Record<Name, string>>>;
+
 export function printResult(options: JsonOptions, result: unknown, words: () => string): void {
   printStyled(options, result, () => escapeLines(words()));
 }

@@ -11,7 +11,7 @@ import {
   isEmpty,
   withFailureFilter,
 } from "./look-up-commands.ts";
-import { counted, escapeControls } from "./output.ts";
+import { counted, escapeControls, type Given } from "./output.ts";
 
 const MARGIN_MS = 5_000;
 const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--per-second", "--wait"];
@@ -33,7 +33,7 @@ export function discardCommand(): Command {
     .description("Delete a failed event without running it: no retry of it is left. Its log entries stay.")
     .argument("<event_id>", "the event, as `oncehook failures` lists it")
     .option("--source <source>", "where it came from (default: the one source that has it)")
-    .action(async (eventId: string, options: AdminOptions & { readonly source?: string }) => {
+    .action(async (eventId: string, options: AdminOptions & Given<"source">) => {
       const wanted = { id: eventId, source: options.source, isFailure: true };
       const ask = (client: AdminClient) =>
         askAboutEvent(client, wanted, (found) => client.failures.discard(found).then(() => found));

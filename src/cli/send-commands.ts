@@ -15,18 +15,10 @@ import {
 } from "../domain/index.ts";
 import { SampleError, signHmac, signSample } from "../sources/index.ts";
 import { ENV_OPTION, type LoadedConfiguration, loadConfiguration } from "./load-configuration.ts";
-import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
+import { type Given, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { httpUrl, readInput, UsageError, UserError, unexpected } from "./user-error.ts";
 
-interface SendOptions extends JsonOptions {
-  readonly source?: string;
-  readonly data?: string;
-  readonly id?: string;
-  readonly timestamp?: string;
-  readonly url?: string;
-  readonly api?: string;
-  readonly env?: string;
-}
+type SendOptions = JsonOptions & Given<"source" | "data" | "id" | "timestamp" | "url" | "api" | "env">;
 
 const TIME_LIMIT_MS = 35_000;
 const sandbox = () => import("../dev/sandbox/index.ts");

@@ -99,10 +99,7 @@ function handleProcessErrors(logger: Logger): void {
 }
 
 /** A summary for a person, on standard error: standard output is only the log. */
-async function printStartup(
-  loaded: LoadedConfiguration,
-  { adminOrigin, publicOrigin }: RunningReceiver,
-): Promise<void> {
+async function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOrigin }: RunningReceiver) {
   const { config, handlers, generated, secretsFile } = loaded;
   const sources = await configuredSources(config);
   const receives = config.servesPlatform

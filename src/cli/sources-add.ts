@@ -13,7 +13,7 @@ const TEST_ENV = ".env.test";
 const PLACEHOLDER = "c2VjcmV0".repeat(8);
 
 /** Adds a source to this folder's project; twice is the same as once. @throws UsageError for an unknown preset */
-export async function addSource(given: string, { env = ".env" }: { readonly env?: string }): Promise<void> {
+export async function addSource(given: string, { env }: { readonly env: string }): Promise<void> {
   const name = presetNamed(given);
   const [variable] = secretVariables(name);
   const file = CONFIG_FILE_NAMES.find((one) => existsSync(resolve(one)));

@@ -10,17 +10,11 @@ import {
   printAnswer,
   printList,
 } from "./call-admin.ts";
-import { escapeControls, printResult, table } from "./output.ts";
+import { escapeControls, type Given, printResult, table } from "./output.ts";
 
-interface SourcesOptions extends AdminOptions {
-  readonly check?: true;
-}
-
-interface RelearnOptions extends AdminOptions {
+interface RelearnOptions extends AdminOptions, Given<"from" | "fingerprint"> {
   readonly forget?: true;
-  readonly from?: string;
   readonly choose?: true;
-  readonly fingerprint?: string;
 }
 
 type Check = EndpointCheckView & { readonly source: string };
@@ -63,14 +57,12 @@ function tenantsCommand(): Command {
     .description("List when each tenant's secrets were used last, of a source whose tenants have their own.")
     .argument("<source>", "as oncehook.config.ts names it")
     .option("--tenant <tenant>", "only this tenant")
-    .action(async (source: string, options: ListOptions & { readonly tenant?: string }) => {
+    .action(async (source: string, options: ListOptions & Given<"tenant">) => {
       const { limit, cursor, tenant } = options;
       const list = await callAdmin(options, (client) => client.sources.tenants(source, { limit, cursor, tenant }));
-      const rows = list.items.map((one) => [
-        one.tenant,
-        one.current_used_at ?? "never",
-        one.previous_used_at ?? "never",
-      ]);
+      const rows = list.items.map(({ tenant: name, current_used_at, previous_used_at }) => {
+        return [name, current_used_at ?? "never", previous_used_at ?? "never"];
+      });
       const head = ["tenant", "current secret", "previous secret"];
       printList(list, options, head, rows, "no tenant has sent a callback");
     });
@@ -81,12 +73,10 @@ function addCommand(): Command {
     .description("Add a source to oncehook.config.ts, or to SOURCES, and its variable to .env.")
     .argument("<preset>", "the platform's preset, such as stripe or github")
     .option("--env <file>", "the file of variables to add to", ".env")
-    .action(async (preset: string, options: { readonly env?: string }) =>
-      (await import("./sources-add.ts")).addSource(preset, options),
-    );
+    .action(async (preset: string, options) => (await import("./sources-add.ts")).addSource(preset, options));
 }
 
-async function sources(options: SourcesOptions): Promise<void> {
+async function sources(options: AdminOptions & { readonly check?: true }): Promise<void> {
   const list = await callAdmin(options, (client) => client.sources.list());
   if (options.check === undefined) return printResult(options, list, () => sourcesText(list));
   const checks: Check[] = [];
@@ -111,13 +101,10 @@ function cost(checks: readonly Check[]): string {
 
 function sourcesText({ items, oauth, handlers }: SourcesView): string {
   const hasNames = handlers.some(({ name }) => name !== null);
-  const types = handlers.map(({ source, event_type, name, versions, has_prepare }) => [
-    source,
-    event_type,
-    ...(hasNames ? [name ?? ""] : []),
-    versions.join(", "),
-    has_prepare ? "yes" : "no",
-  ]);
+  const types = handlers.map(({ source, event_type, name, versions, has_prepare }) => {
+    const named = hasNames ? [name ?? ""] : [];
+    return [source, event_type, ...named, versions.join(", "), has_prepare ? "yes" : "no"];
+  });
   const head = ["source", "event type", ...(hasNames ? ["name"] : []), "versions", "prepare"];
   const flows =
     oauth === null
@@ -138,25 +125,16 @@ function sourceText(described: SourceView): string {
     version === "by_header" ? "chosen by X-API-Version" : version,
   ]);
   const secrets = authentication.flatMap(({ method, header, secrets }) => {
-    const ofTenants = `see oncehook sources tenants ${source}`;
-    if (described.has_tenant_secrets) return [["those of tenants", `${method}, in ${header}`, "", ofTenants]];
-    const none = method === "secret" ? "none yet" : "the platform's JWK Set";
-    if (secrets.length === 0) return [[none, `${method}, in ${header}`, "", ""]];
-    return secrets.map(({ name, last_used_at, advice }) => [
-      name,
-      `${method}, in ${header}`,
-      last_used_at ?? "never",
-      advice ?? "",
-    ]);
+    const where = `${method}, in ${header}`;
+    if (described.has_tenant_secrets)
+      return [["those of tenants", where, "", `see oncehook sources tenants ${source}`]];
+    if (secrets.length === 0) return [[method === "secret" ? "none yet" : "the platform's JWK Set", where]];
+    return secrets.map(({ name, last_used_at, advice }) => [name, where, last_used_at ?? "never", advice ?? ""]);
   });
   const uses = secrets.length === 0 ? "" : `\n${table(["secret", "method", "last used", "advice"], secrets)}\n`;
-  const offered = described.offered_secrets.map((one) => [
-    one.fingerprint,
-    one.address,
-    String(one.count),
-    one.last_at,
-    one.verifies ? "yes" : "no",
-  ]);
+  const offered = described.offered_secrets.map(({ fingerprint, address, count, last_at, verifies }) => {
+    return [fingerprint, address, String(count), last_at, verifies ? "yes" : "no"];
+  });
   const offers =
     offered.length === 0 ? "" : `\n${table(["secret sent", "by", "times", "last", "verifies"], offered)}\n`;
   return (

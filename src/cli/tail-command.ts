@@ -2,17 +2,12 @@ import { once } from "node:events";
 import type { Command } from "commander";
 import type { AdminClient, CallbackFilters, CallbackView } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, wholeNumber } from "./call-admin.ts";
-import { coloredStatus, escapeControls, escapedJson, eventColumns, timeOfDay } from "./output.ts";
+import { coloredStatus, escapeControls, escapedJson, eventColumns, type Given, timeOfDay } from "./output.ts";
 
-interface TailOptions extends AdminOptions {
+interface TailOptions
+  extends AdminOptions,
+    Given<"source" | "type" | "status" | "outcome" | "address" | "id" | "text"> {
   readonly last: number;
-  readonly source?: string;
-  readonly type?: string;
-  readonly status?: string;
-  readonly outcome?: string;
-  readonly address?: string;
-  readonly id?: string;
-  readonly text?: string;
 }
 
 export function tailCommand(): Command {

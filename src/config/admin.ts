@@ -1,6 +1,5 @@
 import { isLoopbackHost } from "./public-host.ts";
 import type { Reading } from "./read-variables.ts";
-
 import { flag, httpUrl, list, matching, port, text, type VariableTable, wholeNumber } from "./variable.ts";
 
 const token = matching(/^[\x21-\x7e]{16,}$/, "at least 16 printable characters without spaces");

@@ -24,7 +24,6 @@ const methods = z
   .transform((choices) => choices as AuthMethod[][])
   .describe("hmac, token or jwt; a+b: both, a,b: either");
 const token = matching(/^[\x21-\x2b\x2d-\x7e]{16,}$/, "at least 16 printable characters without spaces or commas");
-
 /** HTTP, a proxy or this service reads these for another purpose: they cannot carry a credential as well. */
 const RESERVED =
   /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept.*|expect|date|via|forwarded|x-forwarded-.*|cookie|origin|referer|user-agent|sec-.*|proxy-.*|www-authenticate|x-(signature|timestamp|event-type|api-version))$/i;

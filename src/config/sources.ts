@@ -17,7 +17,7 @@ export const SOURCE_VARIABLES = {
 } satisfies VariableTable;
 
 /** A source of the environment: its preset is loaded at the start. */
-interface PresetSource {
+export interface PresetSource {
   readonly name: PresetName;
   /** The current one first. */
   readonly secrets: readonly string[];

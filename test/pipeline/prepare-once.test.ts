@@ -45,6 +45,7 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
   const mask = createMask({ headers: [], keys: [], secretValues: [] });
   const { receiver } = createServices({
     config,
+    configured: [],
     store,
     registry: createRegistry([], [handler]),
     encryptor: createEncryptor(Buffer.alloc(32, 7)),

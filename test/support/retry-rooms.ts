@@ -52,6 +52,7 @@ export function rooms(
   const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
   const { receiver: configured } = createServices({
     config,
+    configured: [],
     store,
     registry,
     encryptor,
