@@ -35,9 +35,6 @@ export interface SignedRequest {
   readonly receivedAt?: Date;
 }
 
-/** The input of a signature over the body, when the request line says nothing of it. */
-export type SignedBody = Pick<SignedRequest, "headers" | "body">;
-
 /**
  * The signed content as a text. It is made for events only whose key it is.
  * @param body in the place of the body, such as its hash

@@ -2,7 +2,7 @@ import type { Finding } from "../../domain/index.ts";
 import type { DistinctHeaders } from "../request.ts";
 import { compileClaims } from "../schemes/claimed-signatures.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
-import { digestBytes } from "../schemes/keyed-digest.ts";
+import { DIGEST_BYTES } from "../schemes/keyed-digest.ts";
 
 interface OfferedDigests {
   readonly digests: readonly Uint8Array[];
@@ -132,7 +132,7 @@ function timestampText(
 
 function looseReader({ algorithm = "sha256", signature }: HmacData) {
   const { encoding, prefix = "", fields } = signature;
-  const bytes = digestBytes(algorithm);
+  const bytes = DIGEST_BYTES[algorithm];
   const hex = `[0-9A-Fa-f]{${2 * bytes}}`;
   const base64 = `[A-Za-z0-9+/_-]{${Math.ceil((bytes * 4) / 3)}}={0,2}`;
   const digest = new RegExp(`(?<![A-Za-z0-9+/_-])(?:${hex}|${base64})(?![A-Za-z0-9+/_=-])`, "g");

@@ -15,20 +15,11 @@ export interface CertificateOptions extends FetchedOptions {
   readonly clock: Clock;
 }
 
-export interface CertificateKeys {
-  /**
-   * The RSA key of the certificate at a URL that a sender named.
-   * @returns a text for an operator where it can have signed nothing
-   * @throws KeysUnavailable
-   */
-  keyAt(url: string, body?: HeldBody): Promise<KeyObject | string>;
-}
-
 /** The statuses of files that do not exist; S3 says 403 where it shows no list. */
 const ABSENT = [400, 403, 404, 410];
 
 /** Certificates by URL, as SNS and PayPal publish them. Only a URL that the pin allows is ever asked. */
-export function certificateKeys(options: CertificateOptions): CertificateKeys {
+export function certificateKeys(options: CertificateOptions) {
   const { pin, hosts, trust, clock } = options;
   const fetched = new FetchedKeys(async (url) => {
     const pem = await requestKeys(url, { absent: ABSENT });
@@ -45,7 +36,12 @@ export function certificateKeys(options: CertificateOptions): CertificateKeys {
   }
 
   return {
-    async keyAt(url, body) {
+    /**
+     * The RSA key of the certificate at a URL that a sender named.
+     * @returns a text for an operator where it can have signed nothing
+     * @throws KeysUnavailable
+     */
+    async keyAt(url: string, body?: HeldBody): Promise<KeyObject | string> {
       if (!isPinned(url, pin)) return "its address is not one of the platform's";
       const certificates = await fetched.get(url, body);
       const [leaf] = certificates ?? [];

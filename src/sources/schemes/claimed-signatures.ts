@@ -2,7 +2,7 @@ import { isRefused, type Refused } from "../../domain/index.ts";
 import { optionError } from "../option-error.ts";
 import type { DistinctHeaders } from "../request.ts";
 import type { HmacData, SignaturePlace } from "./hmac-data.ts";
-import { digestBytes } from "./keyed-digest.ts";
+import { DIGEST_BYTES } from "./keyed-digest.ts";
 import { malformed, quoted, refuse } from "./scheme.ts";
 
 export interface ClaimedSignatures {
@@ -20,50 +20,42 @@ const MAX_HEADER_LENGTH = 4_096;
 
 /** Reads the signatures that a request claims to have; what reads them is chosen here, once. */
 export function compileClaims(data: HmacData): ReadClaims {
-  const { header, fields } = data.signature;
-  const names = typeof header === "string" ? [header] : header;
+  const { header, fields, mayRepeat = false } = data.signature;
+  const names = [header].flat();
   const read = fields === undefined ? createSingle(data) : createFields(data);
-  const [only, ...more] = names;
-  if (only === undefined) throw optionError("signature.header", "none", "at least one");
-  if (fields !== undefined && data.signature.mayRepeat === true)
+  if (names.length === 0) throw optionError("signature.header", "none", "at least one");
+  if (fields !== undefined && mayRepeat)
     throw optionError("signature.mayRepeat", "it beside fields, which hold several signatures themselves");
-  const missing = `${quoted(names)}: missing; expected ${more.length === 0 ? "a" : "at least one"} signature`;
-  const readHeader = createHeaderReader(read, data.signature.mayRepeat);
-  if (more.length === 0) {
-    const readOnly = readHeader(only);
-    return (headers) => readOnly(headers) ?? refuse("signature_missing", missing);
-  }
-  return severalHeaders(names.map(readHeader), missing);
+  const missing = `${quoted(names)}: missing; expected ${names.length === 1 ? "a" : "at least one"} signature`;
+  const readers = names.map((name) => createHeaderReader(name, read, mayRepeat));
+  const [only] = readers;
+  if (readers.length > 1 || only === undefined) return severalHeaders(readers, missing);
+  return (headers) => only(headers) ?? refuse("signature_missing", missing);
 }
 
 type ReadValue = (value: string, name: string) => ClaimedSignatures | Refused;
 type ReadHeader = (headers: DistinctHeaders) => ClaimedSignatures | Refused | undefined;
 
-function createHeaderReader(read: ReadValue, mayRepeat = false) {
-  return (name: string): ReadHeader => {
-    const key = name.toLowerCase();
-    return (headers) => {
-      const values = headers[key];
-      const value = values?.[0];
-      if (values === undefined || value === undefined || value === "") return undefined;
-      if (mayRepeat) return readRepeated(values, (one) => read(one, name));
-      if (values.length > 1)
-        return refuse("signature_repeated", `\`${name}\`: stands ${values.length} times, expected once`);
-      return read(value, name);
-    };
+function createHeaderReader(name: string, read: ReadValue, mayRepeat: boolean): ReadHeader {
+  const key = name.toLowerCase();
+  return (headers) => {
+    const values = headers[key];
+    const value = values?.[0];
+    if (values === undefined || value === undefined || value === "") return undefined;
+    if (mayRepeat) return readRepeated(values, read, name);
+    if (values.length > 1)
+      return refuse("signature_repeated", `\`${name}\`: stands ${values.length} times, expected once`);
+    return read(value, name);
   };
 }
 
 /** A proxy may have joined what the platform sent apart. */
-function readRepeated(
-  values: readonly string[],
-  read: (value: string) => ClaimedSignatures | Refused,
-): ClaimedSignatures | Refused {
+function readRepeated(values: readonly string[], read: ReadValue, name: string): ClaimedSignatures | Refused {
   const digests: Buffer[] = [];
   const joined = values.join(",");
   if (joined.length > MAX_HEADER_LENGTH) return malformed(tooMany("the header"));
   for (const value of joined.split(",")) {
-    const claims = read(value.trim());
+    const claims = read(value.trim(), name);
     if (isRefused(claims)) return claims;
     digests.push(...claims.digests);
   }
@@ -143,13 +135,13 @@ interface Decoder {
 
 function createDecoder({ signature, algorithm = "sha256" }: HmacData): Decoder {
   const { prefix = "", encoding, isPrefixOptional = false } = signature;
-  const bytes = digestBytes(algorithm);
-  const bare =
-    encoding === "hex"
-      ? hexDecoder(signature, bytes)
-      : encoding === "base64-of-hex"
-        ? hexInBase64Decoder(signature, bytes)
-        : base64Decoder(signature, bytes);
+  const bytes = DIGEST_BYTES[algorithm];
+  const bare = {
+    hex: hexDecoder,
+    "base64-of-hex": hexInBase64Decoder,
+    base64: base64Decoder,
+    base64url: base64Decoder,
+  }[encoding](signature, bytes);
   if (prefix === "") return bare;
   return {
     decode(text) {

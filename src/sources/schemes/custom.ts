@@ -1,4 +1,5 @@
 import { failed } from "../../domain/index.ts";
+import { withTimeout } from "../../system/index.ts";
 import type { DistinctHeaders } from "../request.ts";
 import { refuse, type Scheme, type VerificationResult } from "./scheme.ts";
 import type { TenantContext } from "./tenant-scheme.ts";
@@ -28,6 +29,7 @@ export interface CustomSchemeOptions {
 }
 
 const MAX_SECRETS = 1_000;
+const LATE = Symbol("late");
 
 /**
  * Verification by a function of the configuration. An error that it throws is its fault and not the caller's. So the
@@ -47,9 +49,14 @@ export function createCustomScheme(options: CustomSchemeOptions): Scheme {
         result.catch(() => undefined);
         if (bodyReservation?.mayWait() === false)
           return failed("internal", new Error("verify: too many bodies wait for their verification"));
-        return within(timeLimitMs, result).then(resultOf).catch(failure);
+        return withTimeout(result, timeLimitMs, LATE)
+          .then((settled) => {
+            if (settled === LATE) throw new Error(`verify: took longer than ${timeLimitMs} ms`);
+            return resultOf(settled);
+          })
+          .catch((error: unknown) => failed("internal", error));
       } catch (error) {
-        return failure(error);
+        return failed("internal", error);
       }
     },
   };
@@ -64,24 +71,6 @@ function resultOf(result: boolean | number): VerificationResult {
   throw new TypeError(`verify: got ${got}, expected true, false or the index of a secret`);
 }
 
-function failure(error: unknown): VerificationResult {
-  return failed("internal", error);
-}
-
-function joined(
-  headers: DistinctHeaders,
-  names: readonly string[] = Object.keys(headers),
-): Record<string, string | undefined> {
+function joined(headers: DistinctHeaders, names = Object.keys(headers)): Record<string, string | undefined> {
   return Object.fromEntries(names.map((name) => [name, headers[name]?.join(", ")]));
-}
-
-async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const error = new Error(`verify: took longer than ${milliseconds} ms`);
-  const timer = setTimeout(() => late.reject(error), milliseconds);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -128,9 +128,8 @@ export function pemKeys(text: string, algorithm: JwtAlgorithm, setting: string =
   if (PRIVATE_PEM.test(text)) throw new Error("holds a private key; expected the public one alone");
   const blocks = [...text.matchAll(BLOCK)];
   // A key that was cut off would be left out in silence, and what it signed be refused.
-  if ((text.match(BOUNDARY)?.length ?? 0) !== 2 * blocks.length) {
+  if ((text.match(BOUNDARY)?.length ?? 0) !== 2 * blocks.length)
     throw new Error("holds a PEM block that is not complete; expected BEGIN, base64 and END of one name");
-  }
   if (blocks.length === 0) throw new Error("holds no PEM block; expected a public key or a certificate");
   return blocks.map(([block, label = ""], index) => {
     const key = readPem(block, `block ${index + 1} (${label})`);

@@ -4,7 +4,7 @@ import { type Clock, type Failed, failed, isRefused, type Refused, refused } fro
 import { decodeExactly } from "../formats/encoding.ts";
 import type { HeldBody } from "../request.ts";
 import { keysUnavailable } from "./fetched-keys.ts";
-import { type JwtAlgorithm, type JwtKeys, type KeyCandidate, parseJwsHeader } from "./jwt-keys.ts";
+import { type JwsHeader, type JwtAlgorithm, type JwtKeys, type KeyCandidate, parseJwsHeader } from "./jwt-keys.ts";
 import type { Scheme } from "./scheme.ts";
 import { credentialHeader } from "./token.ts";
 import type { TokenPlace } from "./token-place.ts";
@@ -35,28 +35,25 @@ export interface JwtOptions {
 
 /** SPEC 5.3: a JSON Web Token (RFC 7519) with `iss`, `aud` and `exp`, its signature and its time checked. */
 export function createJwtScheme(options: JwtOptions): Scheme {
-  const { header, bodyClaim, bodyClaimEncoding = "hex" } = options;
-  const place: TokenPlace = typeof header === "string" ? credentialHeader(header) : header;
+  const { header, bodyClaim } = options;
+  const place = typeof header === "string" ? credentialHeader(header) : header;
   return {
     challenge: place.challenge,
     isCostly: true,
     async verify(request) {
       const token = place.read(request);
       if (typeof token !== "string") return token;
-      const checked = await check(token, request.bodyReservation, { ...options, maxLength: place.maxLength });
+      const jwsHeader = parseJwsHeader(token, place.maxLength);
+      if (isRefused(jwsHeader)) return jwsHeader;
+      const checked = await check(token, jwsHeader, { body: request.bodyReservation, ...options });
       if (checked.kind !== "signed") return checked;
       const { payload, index } = checked;
       const detail = options.checkClaims?.(payload);
       if (detail !== undefined) return refused("jwt_claims", { detail });
-      const hash = bodyClaim === null ? undefined : { claim: bodyClaim, encoding: bodyClaimEncoding };
-      const fault = hash && bodyFault(payload, hash, request.body);
+      const fault = bodyClaim === null ? undefined : bodyFault(payload, bodyClaim, options, request.body);
       return fault ?? { verified: [{ method: "jwt", index }] };
     },
   };
-}
-
-interface CheckOptions extends JwtOptions {
-  readonly maxLength: number | undefined;
 }
 
 interface CheckedToken {
@@ -67,14 +64,11 @@ interface CheckedToken {
 
 async function check(
   token: string,
-  body: HeldBody | undefined,
-  options: CheckOptions,
+  header: JwsHeader,
+  { body, ...options }: JwtOptions & { readonly body: HeldBody | undefined },
 ): Promise<CheckedToken | Refused | Failed> {
-  const header = parseJwsHeader(token, options.maxLength);
-  if (isRefused(header)) return header;
-  if (header.alg !== options.algorithm) {
+  if (header.alg !== options.algorithm)
     return refused("jwt_malformed", { detail: `alg: expected ${options.algorithm}` });
-  }
   try {
     const candidates = await options.keys.candidates(header, body);
     if ("kind" in candidates) return candidates;
@@ -97,18 +91,12 @@ async function check(
 /** The last time of a `Date`. JSON's 1e400 is read as infinite, and a token with it would never expire. */
 const MAX_SECONDS = 8.64e12;
 
-/** No key made the signature. */
-interface Undecided {
-  readonly kind: "undecided";
-  /** The fault of the first key that could not be tried. */
-  readonly fault: unknown;
-}
-
+/** @returns `undecided` where no key made the signature, with the fault of the first key that could not be tried */
 async function tryKeys(
   token: string,
   candidates: readonly KeyCandidate[],
   options: JwtOptions,
-): Promise<CheckedToken | Refused | Undecided> {
+): Promise<CheckedToken | Refused | { readonly kind: "undecided"; readonly fault: unknown }> {
   let fault: unknown;
   // Loaded by those whose platform sends tokens, and not at every start.
   const { errors, jwtVerify } = await import("jose");
@@ -121,9 +109,7 @@ async function tryKeys(
       const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
       const endless = (["exp", "nbf", "iat"] as const).find((name) => Math.abs(payload[name] ?? 0) > MAX_SECONDS);
       if (endless !== undefined)
-        return refused("jwt_claims", {
-          detail: `"${endless}" is no time: more than ${MAX_SECONDS} s from 1970`,
-        });
+        return refused("jwt_claims", { detail: `"${endless}" is no time: more than ${MAX_SECONDS} s from 1970` });
       return { kind: "signed", payload, index: candidate.index };
     } catch (error) {
       const result = classifyJoseError(error, errors, options.clock);
@@ -153,7 +139,7 @@ function classifyJoseError(error: unknown, known: typeof errors, clock: Clock): 
   // A payload that is no claims set is found only after its signature was.
   if (error instanceof known.JWTInvalid) return refused("jwt_claims", { detail: error.message });
   if (error instanceof known.JWTExpired || error instanceof known.JWTClaimValidationFailed)
-    return claimFault(error, clock.now().getTime() / 1_000);
+    return refused("jwt_claims", { detail: claimFault(error, clock.now().getTime() / 1_000) });
   if (error instanceof known.JWSInvalid) return refused("jwt_malformed", { detail: error.message });
   return "key_fault";
 }
@@ -161,27 +147,22 @@ function classifyJoseError(error: unknown, known: typeof errors, clock: Clock): 
 type ClaimError = errors.JWTExpired | errors.JWTClaimValidationFailed;
 
 /** A wrong claim of a token that a known key has signed. @param now in seconds since the epoch */
-function claimFault({ claim, reason, message, payload }: ClaimError, now: number): Refused {
-  const { exp, nbf, iat } = payload;
-  let detail = message;
-  if (reason === "check_failed" && claim === "exp" && exp !== undefined)
-    detail = `"exp" was ${Math.round(now - exp)} s ago`;
-  if (reason === "check_failed" && claim === "nbf" && nbf !== undefined)
-    detail = `"nbf" is in ${Math.round(nbf - now)} s`;
-  if (reason === "check_failed" && claim === "iat" && iat !== undefined)
-    detail = `"iat" was ${Math.round(now - iat)} s ago`;
-  return refused("jwt_claims", { detail });
-}
-
-interface BodyHash {
-  readonly claim: string;
-  readonly encoding: "hex" | "base64";
+function claimFault({ claim, reason, message, payload }: ClaimError, now: number): string {
+  const time = payload[claim];
+  if (reason !== "check_failed" || typeof time !== "number") return message;
+  if (claim === "nbf") return `"nbf" is in ${Math.round(time - now)} s`;
+  return claim === "exp" || claim === "iat" ? `"${claim}" was ${Math.round(now - time)} s ago` : message;
 }
 
 const SHA256_BYTES = 32;
 
 /** A token by itself says nothing of the body; the claim binds the two together. */
-function bodyFault(payload: JWTPayload, { claim, encoding }: BodyHash, body: Uint8Array): Refused | undefined {
+function bodyFault(
+  payload: JWTPayload,
+  claim: string,
+  { bodyClaimEncoding: encoding = "hex" }: JwtOptions,
+  body: Uint8Array,
+): Refused | undefined {
   const value = payload[claim];
   const claimed = typeof value === "string" ? decodeExactly(value, encoding) : undefined;
   if (claimed?.length !== SHA256_BYTES) {

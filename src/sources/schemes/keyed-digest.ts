@@ -10,9 +10,7 @@ export type Piece = string | Uint8Array | typeof SECRET;
 /** The bytes that are hashed; a single body needs no list. */
 export type Content = Uint8Array | readonly Piece[];
 
-export type Digester = (content: Content) => Buffer;
-
-const DIGEST_BYTES: Readonly<Record<MacAlgorithm, number>> = {
+export const DIGEST_BYTES: Readonly<Record<MacAlgorithm, number>> = {
   sha1: 20,
   sha256: 32,
   sha512: 64,
@@ -20,15 +18,11 @@ const DIGEST_BYTES: Readonly<Record<MacAlgorithm, number>> = {
   "plain-sha256": 32,
 };
 
-export function digestBytes(algorithm: MacAlgorithm): number {
-  return DIGEST_BYTES[algorithm];
-}
-
 export function isPlain(algorithm: MacAlgorithm): algorithm is "plain-sha1" | "plain-sha256" {
   return algorithm.startsWith("plain-");
 }
 
-export function createDigester(algorithm: MacAlgorithm, secret: Uint8Array): Digester {
+export function createDigester(algorithm: MacAlgorithm, secret: Uint8Array): (content: Content) => Buffer {
   if (isPlain(algorithm)) {
     const name = algorithm.slice("plain-".length);
     return (content) => feed(createHash(name), content, secret).digest();

@@ -1,4 +1,3 @@
-import type { KeyObject } from "node:crypto";
 import { type Clock, isRefused, type Refused } from "../../domain/index.ts";
 import { decodeExactly, type SignatureEncoding } from "../formats/encoding.ts";
 import { OptionError, optionError } from "../option-error.ts";
@@ -63,7 +62,7 @@ export function createPublicKeyScheme(
   const { algorithm, signature, signed } = data;
   const { header, format = "der" } = signature;
   const { content, time } = compilePublicKeyData(data, origin);
-  const publicKeys = readKeys({ keys, option }, data);
+  const publicKeys = readKeys(keys, option, data);
   return {
     challenge: `Signature realm="callbacks", algorithm="${algorithm}", header="${header}"`,
     isCostly: true,
@@ -110,15 +109,7 @@ export function compilePublicKeyData(data: PublicKeyData, origin: PublicKeyOptio
   return { content, time };
 }
 
-interface KnownKey {
-  readonly id: string | undefined;
-  readonly key: KeyObject;
-}
-
-function readKeys(
-  { keys, option }: Required<Pick<PublicKeyOptions, "keys" | "option">>,
-  data: PublicKeyData,
-): KnownKey[] {
+function readKeys(keys: PublicKeyOptions["keys"], option: string, data: PublicKeyData) {
   const { algorithm, key: encoding = "base64", keyId } = data;
   if (keys.length === 0) throw optionError(option, "none", "at least one");
   return keys.map((one, index) => {

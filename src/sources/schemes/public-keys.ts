@@ -36,12 +36,10 @@ export function keyMismatch(key: KeyObject, kind: KeyKind): string | undefined {
     ed25519: type === "ed25519",
   }[kind];
   if (fits) return undefined;
-  return [type, namedCurve, modulusLength === undefined ? undefined : `${modulusLength} bits`]
-    .filter((part) => part !== undefined)
-    .join(" ");
+  return [type, namedCurve, modulusLength && `${modulusLength} bits`].filter(Boolean).join(" ");
 }
 
-export function keyKind(algorithm: SignatureAlgorithm): KeyKind {
+function keyKind(algorithm: SignatureAlgorithm): KeyKind {
   if (algorithm === "ed25519") return "ed25519";
   return algorithm.startsWith("ecdsa-p256") ? "p256" : "rsa";
 }
@@ -58,7 +56,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----/;
  * SubjectPublicKeyInfo, or the 32 bytes of an Ed25519 key.
  * @throws Error that says what was found and expected; it never shows the text
  */
-export function importPublicKey(text: string, algorithm: SignatureAlgorithm, encoding: "hex" | "base64"): KeyObject {
+function importPublicKey(text: string, algorithm: SignatureAlgorithm, encoding: "hex" | "base64"): KeyObject {
   const kind = keyKind(algorithm);
   if (PRIVATE_PEM.test(text)) throw new Error("is a private key; expected the public one alone");
   const key = PEM.test(text) ? readPem(text) : readBytes(text.trim(), kind, encoding);

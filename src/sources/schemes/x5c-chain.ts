@@ -5,18 +5,10 @@ import { getCACertificates } from "node:tls";
 export interface ChainTrust {
   /** The current one first; `system` are those that Node brings. */
   readonly roots: readonly X509Certificate[] | "system";
-  /** Certificates that the sender may leave out. */
-  readonly intermediates?: readonly X509Certificate[];
   /** Dotted object identifiers of extensions that the first certificate must have. */
   readonly leafExtensions?: readonly string[];
   /** The same of the one that issued it. */
   readonly issuerExtensions?: readonly string[];
-}
-
-export interface TrustedLeaf {
-  readonly key: KeyObject;
-  /** The index of the root among the configured ones. */
-  readonly root: number;
 }
 
 const MAX_CERTIFICATES = 5;
@@ -26,24 +18,22 @@ const WEAK = /sha1|md5|md2/i;
  * Follows certificates from the first, which made a signature, to a trusted root (RFC 5280 §6.1: names, signatures,
  * validity, CA). It knows no revocation and no name constraints. So the roots must be a platform's own, or the names be
  * checked too.
- * @returns the first one's key, or what is wrong in words for an operator
+ * @returns the first one's key and the index of the root, or what is wrong in words for an operator
  */
-export function verifyChain(sent: readonly X509Certificate[], trust: ChainTrust, now: Date): TrustedLeaf | string {
-  const [leaf] = sent;
+export function verifyChain(
+  path: readonly X509Certificate[],
+  trust: ChainTrust,
+  now: Date,
+): { readonly key: KeyObject; readonly root: number } | string {
+  const [leaf] = path;
   if (leaf === undefined) return "no certificate";
-  if (sent.length > MAX_CERTIFICATES) return `more than ${MAX_CERTIFICATES} certificates`;
-  const path = [...sent];
-  for (let place = 0; place < path.length; place += 1) {
-    const certificate = path[place] as X509Certificate;
+  if (path.length > MAX_CERTIFICATES) return `more than ${MAX_CERTIFICATES} certificates`;
+  for (const [place, certificate] of path.entries()) {
     const fault = validityFault(certificate, now);
     if (fault !== undefined) return `certificate ${place + 1} ${fault}`;
     const root = rootOf(certificate, trust, now);
     // The rest of the list was not followed, so it proves nothing.
     if (root !== undefined) return extensionFault(path.slice(0, place + 1), trust) ?? { key: leaf.publicKey, root };
-    if (path.length === place + 1) {
-      const issuer = trust.intermediates?.find((one) => hasIssued(one, certificate));
-      if (issuer !== undefined && path.length < MAX_CERTIFICATES) path.push(issuer);
-    }
     const issuer = path[place + 1];
     if (issuer !== undefined && !hasIssued(issuer, certificate))
       return `certificate ${place + 2} did not issue certificate ${place + 1}`;
@@ -101,11 +91,6 @@ function extensionFault(
   return undefined;
 }
 
-interface Element {
-  readonly tag: number;
-  readonly content: Buffer;
-}
-
 const SEQUENCE = 0x30;
 const OBJECT_ID = 0x06;
 /** RFC 5280 §4.1: `[3] EXPLICIT Extensions` of a TBSCertificate. */
@@ -125,8 +110,8 @@ function extensionIds(der: Buffer): string[] {
 }
 
 /** DER (X.690 §8.1) of what OpenSSL has read already; what does not fit in ends the list. */
-function elements(der: Buffer = Buffer.of()): Element[] {
-  const elements: Element[] = [];
+function elements(der: Buffer = Buffer.of()) {
+  const elements: { readonly tag: number; readonly content: Buffer }[] = [];
   let position = 0;
   while (position + 2 <= der.length) {
     const tag = der.readUInt8(position);
