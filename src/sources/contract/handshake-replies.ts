@@ -68,10 +68,8 @@ const SIGNED_PREFIX = /^hmacsha256=/i;
 /** @throws TypeError for an invalid place, when the source is created */
 export function compileReply(reply: HandshakeReply, environment: HandshakeEnvironment): Reply {
   switch (reply.kind) {
-    case "status": {
-      const { status, body = "" } = reply;
-      return () => fixedResponse({ status, body });
-    }
+    case "status":
+      return () => fixedResponse(reply);
     case "make":
       return reply.make;
     case "text":
@@ -111,9 +109,8 @@ function boundedText(
   const read = location.read(reading);
   if ("fault" in read) return invalid(`${location.name}: ${read.fault}`);
   const { text } = read;
-  if (Buffer.byteLength(text) > MAX_TEXT_BYTES) {
+  if (Buffer.byteLength(text) > MAX_TEXT_BYTES)
     return invalid(`${location.name}: is longer than ${MAX_TEXT_BYTES} bytes`);
-  }
   return allowed.test(text) ? text : invalid(`${location.name}: holds characters that it must not`);
 }
 

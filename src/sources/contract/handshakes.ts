@@ -5,7 +5,7 @@ import type { SignedRequest } from "../request.ts";
 import { tokenMatcher } from "../token-match.ts";
 import type { HandshakeResponse } from "./contract.ts";
 import { compileReply, type HandshakeEnvironment, type HandshakeReply } from "./handshake-replies.ts";
-import { compileText, type TextLocation } from "./locate.ts";
+import { compileText } from "./locate.ts";
 import { CallbackReading, type Readable } from "./reading.ts";
 
 /**
@@ -35,24 +35,13 @@ export function echoOf(at: string, method: "GET" | "POST" = "POST"): Handshake {
   return { isSigned: false, method, when: { [at]: true }, reply: { kind: "text", at } };
 }
 
-export interface CompiledHandshake {
-  readonly isSigned: boolean;
-  readonly method: string;
-  /** @returns a function that makes the response; undefined where the request is not this handshake */
-  match(request: SignedRequest, reading?: CallbackReading): AnswerHandshake | undefined;
-}
-
 type AnswerHandshake = () => HandshakeResponse;
 
 /** A handshake is small. A longer body is left unread. */
 const MAX_UNSIGNED_BYTES = 4_096;
 
 /** @throws TypeError for an invalid place, when the source is created */
-export function compileHandshake(
-  handshake: Handshake,
-  source: BodyData,
-  environment: HandshakeEnvironment,
-): CompiledHandshake {
+export function compileHandshake(handshake: Handshake, source: BodyData, environment: HandshakeEnvironment) {
   requireSafe(handshake);
   const { isSigned, method = "POST", without, isEmpty, verifyToken } = handshake;
   const absent = without?.toLowerCase();
@@ -62,16 +51,16 @@ export function compileHandshake(
   }));
   const checkToken = verifyToken === undefined ? undefined : compileVerifyToken(verifyToken);
   const reply = compileReply(handshake.reply, environment);
-  const decode = createBodyDecoder(bodyOf(handshake, source));
   const rules = {
-    decode,
+    decode: createBodyDecoder(bodyOf(handshake, source)),
     origin: environment.origin,
     hashBytes: (reading: Readable) => reading.bodySha256(),
   };
   return {
     isSigned,
     method,
-    match(request, verified) {
+    /** @returns a function that makes the response; undefined where the request is not this handshake */
+    match(request: SignedRequest, verified?: CallbackReading): AnswerHandshake | undefined {
       const { body, headers } = request;
       if (request.method !== method || (isEmpty === true && body.length > 0)) return undefined;
       if (absent !== undefined && Object.hasOwn(headers, absent)) return undefined;
@@ -98,29 +87,26 @@ function requireSafe({ isSigned, method, when = {}, isEmpty, verifyToken, reply 
   const isAnyPost = (method ?? "POST") === "POST" && Object.keys(when).length === 0 && isEmpty !== true;
   if (isAnyPost)
     throw optionError(undefined, "a POST without a condition", "`when` or `isEmpty`, so that no event is taken for it");
-  if (reply.kind === "visit" && !isSigned) {
+  if (reply.kind === "visit" && !isSigned)
     throw optionError(undefined, "an unsigned visit of an address", "`isSigned: true`");
-  }
-  if (verifyToken?.values.includes("") || verifyToken?.values.length === 0) {
+  if (verifyToken?.values.includes("") || verifyToken?.values.length === 0)
     throw optionError(undefined, "an empty `verifyToken`", "the text that you enter at the platform");
-  }
 }
 
 function compileVerifyToken({ at, values }: NonNullable<Handshake["verifyToken"]>) {
-  const location: TextLocation = compileText(at);
+  const location = compileText(at);
   const indexOf = tokenMatcher(values);
   return (reading: CallbackReading): Refused | undefined => {
     const token = location.read(reading);
     if ("fault" in token) return refused("token_mismatch", { detail: `\`${location.name}\`: ${token.fault}` });
-    return indexOf(token.text) !== -1
-      ? undefined
-      : refused("token_mismatch", { detail: `\`${location.name}\` is not the configured verify token` });
+    if (indexOf(token.text) !== -1) return undefined;
+    return refused("token_mismatch", { detail: `\`${location.name}\` is not the configured verify token` });
   };
 }
 
 /** The first handshake that the request is. */
 export function matchHandshake(
-  handshakes: readonly CompiledHandshake[],
+  handshakes: readonly ReturnType<typeof compileHandshake>[],
   request: SignedRequest,
   reading?: CallbackReading,
 ): AnswerHandshake | undefined {

@@ -25,7 +25,7 @@ export interface Location {
 export type TextPlace = string | ((from: Readable) => string | undefined);
 
 /** The text at a place, or what is wrong with it, in words that follow the place's name. */
-export type LocatedText = { readonly text: string } | { readonly fault: string };
+type LocatedText = { readonly text: string } | { readonly fault: string };
 
 export interface TextLocation {
   readonly name: string;
@@ -37,13 +37,14 @@ const MISSING = "missing; expected a text or an integer";
 const EXPECTED = "expected a text or an integer";
 
 /** Whether a header (`header.x-id`) or the `query` is signed beside the body. */
-export type IsSignedPlace = (place: string) => boolean;
+type IsSignedPlace = (place: string) => boolean;
 
 const bodyAlone: IsSignedPlace = () => false;
 
 /** @throws TypeError for a text that names no place, when the source is created */
 export function compileLocation(text: string, isSigned: IsSignedPlace = bodyAlone): Location {
-  const { root, rest } = splitRoot(text);
+  const end = text.search(/[.[]/);
+  const [root, rest] = end === -1 ? [text, ""] : [text.slice(0, end), text.slice(end)];
   switch (root) {
     case "sha256":
     case "delivery":
@@ -63,7 +64,9 @@ export function compileLocation(text: string, isSigned: IsSignedPlace = bodyAlon
     case "query": {
       const name = rest.slice(1);
       if (name === "" || !rest.startsWith(".")) break;
-      if (root === "header") return headerLocation(name, isSigned);
+      const key = name.toLowerCase();
+      if (root === "header")
+        return { name: `the ${name} header`, isSigned: isSigned(`header.${key}`), read: (from) => from.header(key) };
       const signed = isSigned("query") || isSigned(`query.${name}`);
       return { name: `the query parameter ${name}`, isSigned: signed, read: (from) => from.query(name) };
     }
@@ -77,20 +80,6 @@ export function onceOf(place: string, events: readonly string[]): (from: Readabl
   return (from) => {
     const [id, event] = [object.read(from), ownValue(from.body, "event")];
     return typeof id === "string" && events.some((one) => one === event) ? `${id}.${event}` : undefined;
-  };
-}
-
-function splitRoot(text: string): { root: string; rest: string } {
-  const end = text.search(/[.[]/);
-  return end === -1 ? { root: text, rest: "" } : { root: text.slice(0, end), rest: text.slice(end) };
-}
-
-function headerLocation(name: string, isSigned: IsSignedPlace): Location {
-  const key = name.toLowerCase();
-  return {
-    name: `the ${name} header`,
-    isSigned: isSigned(`header.${key}`),
-    read: (from) => from.header(key),
   };
 }
 

@@ -59,17 +59,14 @@ export interface BodyData {
   readonly emptyBody?: "query";
   /** Whether the platform compresses bodies (`Content-Encoding: gzip`). */
   readonly gzip?: true;
-  /** How the plain body comes out of an encrypted one, last of all steps. It must not throw. */
-  readonly decrypt?: DecryptBody;
+  /**
+   * How the plain body comes out of an encrypted one, last of all steps. It must not throw, and be no slower than in
+   * proportion to the body. The scheme has verified the body, but for an unsigned handshake.
+   */
+  readonly decrypt?: (body: JsonValue) => Decoded;
   /** The inverse of `decrypt`, for samples: the same plain body must give the same bytes. */
   readonly encrypt?: (plain: JsonValue) => JsonValue;
 }
-
-/**
- * Bound to the source's keys, synchronous, and no slower than in proportion to the body. Id, type and all other places
- * are read in what it returns. The scheme has verified the body, but for an unsigned handshake.
- */
-export type DecryptBody = (body: JsonValue) => Decoded;
 
 /** With `isJson` the whole body is one JSON text. */
 export type Decoded = { readonly value: JsonValue; readonly isJson?: boolean } | Refused;
@@ -193,10 +190,7 @@ function base64Text(text: string): Decoded | undefined {
 }
 
 /** RFC 9110 §8.4.1.3. The signature was over the compressed bytes, so that unverified ones are never inflated. */
-function inflated({
-  headers,
-  body,
-}: Pick<SignedRequest, "headers" | "body">): { readonly bytes: Uint8Array } | Refused {
+function inflated({ headers, body }: Pick<SignedRequest, "headers" | "body">) {
   const encoding = headers["content-encoding"]?.join(",").trim().toLowerCase();
   if (encoding !== "gzip" && encoding !== "x-gzip") return { bytes: body };
   const byRatio = Math.max(body.length * MAX_INFLATION, MIN_INFLATED_BOUND);

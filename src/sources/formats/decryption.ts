@@ -37,17 +37,14 @@ export function encryptCbc(plain: Uint8Array, { key, iv, padsTo = 16 }: CbcCiphe
   return Buffer.concat([cipher.update(plain), cipher.update(Buffer.alloc(count, count)), cipher.final()]);
 }
 
-/** AES-256-GCM (NIST SP 800-38D), with the tag after the ciphertext (RFC 5116 §5.1). */
-export interface GcmCipher {
-  /** 32 bytes. */
-  readonly key: Uint8Array;
-  /** 12 bytes. */
-  readonly nonce: Uint8Array;
-  readonly associatedData: Uint8Array;
-}
-
-/** @returns undefined where the tag is not of this key, nonce and data */
-export function decryptGcm(sealed: Uint8Array, { key, nonce, associatedData }: GcmCipher): Buffer | undefined {
+/**
+ * AES-256-GCM (NIST SP 800-38D), with the tag after the ciphertext (RFC 5116 §5.1). The key has 32 bytes, the nonce 12.
+ * @returns undefined where the tag is not of this key, nonce and data
+ */
+export function decryptGcm(
+  sealed: Uint8Array,
+  { key, nonce, associatedData }: Readonly<Record<"key" | "nonce" | "associatedData", Uint8Array>>,
+): Buffer | undefined {
   const end = sealed.length - GCM_TAG_BYTES;
   if (end < 0) return undefined;
   const options = { authTagLength: GCM_TAG_BYTES };

@@ -5,19 +5,10 @@ export type BareItem =
   | { readonly type: "boolean"; readonly value: boolean }
   | { readonly type: "bytes"; readonly value: Buffer };
 
-export type Parameters = ReadonlyMap<string, BareItem>;
-
-export interface Item {
-  readonly item: BareItem;
-  readonly parameters: Parameters;
-}
-
-export interface InnerList {
-  readonly items: readonly Item[];
-  readonly parameters: Parameters;
-}
-
-export type Dictionary = ReadonlyMap<string, Item | InnerList>;
+type Parameters = ReadonlyMap<string, BareItem>;
+type Item = { readonly item: BareItem; readonly parameters: Parameters };
+export type InnerList = { readonly items: readonly Item[]; readonly parameters: Parameters };
+type Dictionary = ReadonlyMap<string, Item | InnerList>;
 
 const MAX_LENGTH = 8_192;
 const MAX_MEMBERS = 64;
@@ -39,6 +30,9 @@ export function parseDictionary(values: readonly string[]): Dictionary | undefin
 }
 
 class NotStructured extends Error {}
+
+/** The value of a name without one. */
+const TRUE: BareItem = { type: "boolean", value: true };
 
 const KEY = /[a-z*][a-z0-9_\-.*]*/y;
 const INTEGER = /-?\d{1,15}(?![\d.])/y;
@@ -63,7 +57,7 @@ class Reader {
     while (this.#at < this.#text.length) {
       const name = this.#demand(KEY);
       if (members.has(name) || members.size === MAX_MEMBERS) throw new NotStructured();
-      members.set(name, this.#skip("=") ? this.#member() : this.#flag());
+      members.set(name, this.#skip("=") ? this.#member() : { item: TRUE, parameters: this.#parameters() });
       this.#take(WHITE);
       if (this.#at === this.#text.length) return members;
       if (!this.#skip(",")) throw new NotStructured();
@@ -71,10 +65,6 @@ class Reader {
       if (this.#at === this.#text.length) throw new NotStructured();
     }
     return members;
-  }
-
-  #flag(): Item {
-    return { item: { type: "boolean", value: true }, parameters: this.#parameters() };
   }
 
   #member(): Item | InnerList {
@@ -99,7 +89,7 @@ class Reader {
       this.#take(SPACES);
       const name = this.#demand(KEY);
       if (parameters.has(name)) throw new NotStructured();
-      parameters.set(name, this.#skip("=") ? this.#bareItem() : { type: "boolean", value: true });
+      parameters.set(name, this.#skip("=") ? this.#bareItem() : TRUE);
     }
     return parameters;
   }
