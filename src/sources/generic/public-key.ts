@@ -37,9 +37,8 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
     assertText("signature.header", signature?.header, "X-Acme-Signature");
     assertOneOf("signature.encoding", signature.encoding, ENCODINGS);
     assertText("signed", signed, "{timestamp}.{body}");
-    const data = Object.fromEntries(SCHEME.map((name) => [name, options[name]])) as unknown as PublicKeyData;
     const make = (keys: readonly (string | IdentifiedKey)[], { clock, origin }: SourceEnvironment) =>
-      createPublicKeyScheme(data, { keys, clock, origin });
+      createPublicKeyScheme(options, { keys, clock, origin });
     return {
       ...keyParts(options, make),
       secrets: [],

@@ -1,12 +1,7 @@
 import { percentDecoded } from "../../domain/index.ts";
-import type { FixedResponse } from "../contract/responses.ts";
 import { publicKeyPreset } from "../presets/public-key-preset.ts";
 
 export type { PublicKeyOptions as AntomOptions } from "../presets/public-key-preset.ts";
-
-const SUCCESS: FixedResponse = {
-  body: { result: { resultCode: "SUCCESS", resultStatus: "S", resultMessage: "success" } },
-};
 
 /**
  * Antom (Alipay+): `Signature: algorithm=RSA256,keyVersion=…,signature=…`, base64 that is mostly percent-encoded. The
@@ -30,7 +25,9 @@ export const antom = publicKeyPreset("antom", {
     "body.subscriptionNotificationType",
     "=NOTIFICATION",
   ],
-  responses: { received: SUCCESS },
+  responses: {
+    received: { body: { result: { resultCode: "SUCCESS", resultStatus: "S", resultMessage: "success" } } },
+  },
 });
 
 /** The SDK decodes percent signs only where the text is no base64 yet: there, `+` is a letter. */

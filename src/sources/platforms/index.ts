@@ -30,5 +30,5 @@ function ofSecret(preset: OfSecret | OfPublicKey): OfSecret {
 }
 
 function takesKey(preset: OfSecret | OfPublicKey): preset is OfPublicKey {
-  return preset.takesPublicKey === true;
+  return preset.describe().takesPublicKey === true;
 }

@@ -1,8 +1,7 @@
 import { platformJwt, sharedSecretKeys } from "../presets/jwt-preset.ts";
 import { requireText } from "../presets/options.ts";
 import { optionsPreset } from "../presets/preset.ts";
-import type { FixedSecretOptions } from "../presets/secrets.ts";
-import { requiredTexts } from "../presets/secrets.ts";
+import { type FixedSecretOptions, requiredTexts } from "../presets/secrets.ts";
 import { credentialHeader } from "../schemes/token.ts";
 
 export interface LivekitOptions extends FixedSecretOptions {

@@ -1,8 +1,7 @@
 import { createAddressedScheme, sharedSecretKeys } from "../presets/jwt-preset.ts";
 import { requireText } from "../presets/options.ts";
 import { optionsPreset } from "../presets/preset.ts";
-import type { PresetOptions } from "../presets/secrets.ts";
-import { secretParts } from "../presets/secrets.ts";
+import { type PresetOptions, secretParts } from "../presets/secrets.ts";
 import { credentialHeader } from "../schemes/token.ts";
 
 export interface MondayOptions extends PresetOptions {

@@ -1,8 +1,5 @@
 import { tokenPreset } from "../presets/token-preset.ts";
 
-/** "Should all be empty", with 200 or 204. */
-const EMPTY = { status: 200 };
-
 /**
  * Okta's event hooks, with the text in `Authorization` that was given to Okta. Each callback holds several events of
  * the System Log. The address is checked once by GET. Source: https://developer.okta.com/docs/concepts/event-hooks/.
@@ -23,5 +20,6 @@ export const okta = tokenPreset("okta", {
       reply: { kind: "json", fields: { verification: "header.X-Okta-Verification-Challenge" } },
     },
   ],
-  responses: { received: EMPTY },
+  // "Should all be empty", with 200 or 204.
+  responses: { received: { status: 200 } },
 });

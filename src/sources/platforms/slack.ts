@@ -1,8 +1,5 @@
 import { hmacPreset } from "../presets/hmac-preset.ts";
 
-/** Slack shows a body as a message, or takes it for an answer to a dialog. */
-const EMPTY = { body: "" } as const;
-
 /**
  * Slack: the Events API, interactivity and slash commands at one address; their bodies distinguish them. An
  * interaction's payload is a JSON text in a form. A slash command is a form, and its type is the command, such as
@@ -34,5 +31,6 @@ export const slack = hmacPreset("slack", {
     },
     { isSigned: true, when: { "body.ssl_check": "1" }, reply: { kind: "status", status: 200 } },
   ],
-  responses: { received: EMPTY },
+  // Slack shows a body as a message, or takes it for an answer to a dialog.
+  responses: { received: { body: "" } },
 });

@@ -1,9 +1,6 @@
 import { propertyName } from "../contract/reading.ts";
 import { tokenPreset } from "../presets/token-preset.ts";
 
-/** A body would be taken for a call of the Bot API. */
-const EMPTY = { status: 200 };
-
 /**
  * Telegram's bots, with the text that `setWebhook` was given as `secret_token`. Without one nothing authenticates an
  * update, and all are refused. `update_id` is unique for a bot: give each bot a source of its own. Source: Telegram Bot
@@ -15,7 +12,8 @@ export const telegram = tokenPreset("telegram", {
   id: "body.update_id",
   // `message`: an update holds one property beside its id.
   type: propertyName((name) => name !== "update_id"),
-  responses: { received: EMPTY },
+  // A body would be taken for a call of the Bot API.
+  responses: { received: { status: 200 } },
   sample: (type, id, now) => ({
     body: { update_id: id, [type]: { message_id: 1, date: Math.floor(now.getTime() / 1_000) } },
   }),

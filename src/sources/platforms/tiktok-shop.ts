@@ -8,7 +8,6 @@ export interface TikTokShopOptions extends PresetOptions {
   readonly appKey: string | undefined;
 }
 
-const EMPTY = { body: "" } as const;
 const APP_KEY = /^[\w-]+$/;
 
 /**
@@ -34,5 +33,5 @@ export const tiktokShop = hmacPreset<TikTokShopOptions>("tiktok-shop", {
   id: "body.tts_notification_id",
   type: "body.type",
   eventTime: { at: "body.timestamp", unit: "seconds" },
-  responses: { received: EMPTY },
+  responses: { received: { body: "" } },
 });

@@ -58,10 +58,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
       createContract({ learning, ...environment }) {
         const learn = (learnt: string, address?: string) =>
           learning !== undefined && isUsable?.(learnt) !== false && learning.learn(learnt, address);
-        const created = createEventContract(contract, {
-          ...{ visit: visitAddress, ...environment },
-          ...{ secret, learn },
-        });
+        const created = createEventContract(contract, { visit: visitAddress, ...environment, secret, learn });
         return isWanted === undefined ? created : { ...created, isWanted };
       },
       sample: createSample(contract, compiled.identity, parts.sample ?? SAMPLES[parts.preset]),

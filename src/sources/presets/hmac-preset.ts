@@ -103,18 +103,13 @@ export function hmacParts(scheme: HmacData, contract: ContractData, use: HmacUse
   return {
     ...parts,
     ...(isProof && { tenantOption: undefined }),
-    contract: signedContract(contract, scheme),
+    contract: { ...contract, signs: signedPlaces(scheme.signed, isJson(contract)) },
     hmac: scheme,
     credential: { headers: [scheme.signature.header].flat() },
     ...(current !== undefined && {
       sign: (request: Omit<HmacRequest, "secret">) => signHmacRequest(scheme, { ...request, secret: current }),
     }),
   };
-}
-
-/** The contract with the places that the scheme signs. */
-function signedContract(contract: ContractData, { signed }: HmacData): ContractData {
-  return { ...contract, signs: signedPlaces(signed, isJson(contract)) };
 }
 
 export function isJson({ body = "json" }: Pick<ContractData, "body">): boolean {

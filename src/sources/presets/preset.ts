@@ -47,7 +47,6 @@ export type OwnOptions<Options, Common = never> = {
 /** A preset, which can be described without secrets. @throws OptionError that names the preset and the wrong option */
 export type Preset<Options> = ((options: Options) => SourceDefinition) & {
   readonly describe: () => PresetData;
-  readonly takesPublicKey?: true;
 };
 
 /** A preset whose parts follow from its options in code. */
@@ -85,10 +84,10 @@ export function presetOf<Options extends SourceSettings>(
   preset: string,
   data: PresetWithParts<Options>,
 ): Preset<Options> {
-  const { title = wordsOf(preset), identity, signs, takesPublicKey, sample } = data;
+  const { title = wordsOf(preset), identity, signs, options: needs, takesPublicKey, sample } = data;
   const facts = { ...data, title };
   const contract = { ...contractIn(data), identity: identity?.key, signs: data.signedPlaces ?? [] };
-  const names = [...Object.keys(data.options), ...SETTING_NAMES];
+  const names = [...Object.keys(needs), ...SETTING_NAMES];
   const create = (options: Options): SourceDefinition =>
     naming({ preset }, () => {
       assertKnown(options, names);
@@ -102,9 +101,8 @@ export function presetOf<Options extends SourceSettings>(
       const gap = `${title} signs for all its customers with one key, so that another one can send you its events`;
       return { ...definition, open: `${gap}: ${open}` };
     });
-  const description = { preset, facts, signs, contract, options: data.options };
-  const ofKey = takesPublicKey && { takesPublicKey };
-  return Object.assign(create, { describe: () => ({ ...description, ...ofKey }), ...ofKey });
+  const description = { preset, facts, signs, contract, options: needs, ...(takesPublicKey && { takesPublicKey }) };
+  return Object.assign(create, { describe: () => description });
 }
 
 /** `Commerce Layer` of `commerce-layer`. */

@@ -14,7 +14,7 @@ export interface SecretPreset<Options> extends Platform, Pick<PresetData, "signs
   /** How the scheme refuses what none of the secrets has made. Default: `signature_mismatch`. */
   readonly mismatch?: SecretMismatch;
   /** Whether the signature covers the path. Default: false. */
-  readonly signsPath?: (options: Options) => boolean;
+  readonly signsPath?: boolean;
   readonly options?: OwnOptions<Options, "secret">;
   /** @throws OptionError for a secret or an option that cannot be used */
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
@@ -29,12 +29,11 @@ export function secretPreset<Options extends PresetOptions = PresetOptions>(
   preset: string,
   data: SecretPreset<Options>,
 ): Preset<Options> {
-  const { credential, mismatch } = data;
+  const { credential, mismatch, signsPath } = data;
   return presetOf<Options>(preset, {
     ...data,
     options: { secret: "required", ...data.options },
     make(options) {
-      const signsPath = data.signsPath?.(options);
       const use = { settings: options, mismatch, signsPath };
       const parts = secretParts(options.secret, use, (secrets, environment) =>
         data.scheme(secrets, environment, options),

@@ -19,20 +19,18 @@ export class ApiError extends Error {
   }
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** POST, as JSON. */
   readonly body?: object;
 }
 
-export interface ApiResponse {
+interface ApiResponse {
   readonly json: unknown;
   /** Of `Link` (RFC 8288); an empty text where there is none. */
   readonly link: string;
 }
-
-export type CallApi = (request: ApiRequest, context: Pick<ListContext, "signal" | "pause">) => Promise<ApiResponse>;
 
 const TIME_LIMIT_MS = 30_000;
 /** A hundred events, or the largest payload that GitHub sends, as its API writes it. */
@@ -46,9 +44,12 @@ const LONGEST_PAUSE_MS = 60_000;
  * Bounded requests to one platform. No redirect is followed, and every address is made here, so that the key reaches no
  * other host. A 429, a 5xx and a broken connection are tried again, up to four times in all, after `Retry-After`.
  */
-export function createApiClient(apiUrl: string, headers: Readonly<Record<string, string>>): CallApi {
+export function createApiClient(apiUrl: string, headers: Readonly<Record<string, string>>) {
   const { host } = new URL(apiUrl);
-  return async ({ path, query = {}, body }, { signal, pause }) => {
+  return async (
+    { path, query = {}, body }: ApiRequest,
+    { signal, pause }: Pick<ListContext, "signal" | "pause">,
+  ): Promise<ApiResponse> => {
     const url = new URL(apiUrl + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.append(name, value);
     const json: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };

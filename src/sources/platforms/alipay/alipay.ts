@@ -5,7 +5,6 @@ import { createFormSignatureScheme } from "./form-signature.ts";
 
 export type { PublicKeyOptions as AlipayOptions } from "../../presets/public-key-preset.ts";
 
-const SUCCESS = { body: "success" };
 const FAILURE = { body: "fail" };
 
 /** Ids, codes, amounts and times: what a merchant or a buyer writes freely (`subject`, `body`) may hold `&`. */
@@ -45,7 +44,7 @@ export const alipay = optionsPreset<PublicKeyOptions>("alipay", {
   body: "form",
   id: "body.notify_id",
   type: ["{body.notify_type}.{body.trade_status}", "body.notify_type"],
-  responses: { received: SUCCESS, refused: FAILURE, failed: FAILURE },
+  responses: { received: { body: "success" }, refused: FAILURE, failed: FAILURE },
   options: { publicKey: "required" },
   make(options) {
     const use = { settings: options, option: "publicKey" };

@@ -22,14 +22,9 @@ export function aesKeyOf(text: string): Buffer {
   return Buffer.from(`${text}=`, "base64");
 }
 
-/** SHA-1 over the texts, sorted by their bytes, in a row; lowercase hex. */
+/** SHA-1 over the texts, sorted, in a row; lowercase hex. */
 export function signatureOf(texts: readonly string[]): string {
-  return createHash("sha1").update(texts.toSorted(byBytes).join(""), "utf8").digest("hex");
-}
-
-function byBytes(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
+  return createHash("sha1").update(texts.toSorted().join(""), "utf8").digest("hex");
 }
 
 /** @returns the message, where key and owner are right */

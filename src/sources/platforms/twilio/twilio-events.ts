@@ -15,7 +15,7 @@ export const twilioEvents = secretPreset("twilio-events", {
   id: "item.id",
   type: "item.type",
   eventTime: { at: "item.time", unit: "iso" },
-  signsPath: () => true,
+  signsPath: true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });

@@ -63,7 +63,7 @@ export const twilio = secretPreset("twilio", {
   responses: { received: respond },
   sample,
   sign: signTwilio,
-  signsPath: () => true,
+  signsPath: true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });
