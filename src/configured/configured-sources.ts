@@ -28,11 +28,7 @@ export type ConfiguredSource = Pick<NamedSource, "name" | "definition"> & Partia
  * @throws ConfigError where a preset cannot be made with its secret
  */
 export async function configuredSources({ sources }: Config): Promise<ConfiguredSource[]> {
-  const named = sources.named.map(({ name, definition, limits }) => ({
-    name,
-    definition: definition as SourceDefinition,
-    limits,
-  }));
+  const named = sources.named.map((one) => ({ ...one, definition: one.definition as SourceDefinition }));
   if (sources.presets.length === 0) return named;
   // Loaded by those who name presets in the environment, and not at every start.
   const { PRESETS } = await import("../sources/platforms/index.ts");
@@ -63,10 +59,7 @@ const SHARE_OF_DEADLINE = 2 / 3;
 
 export function answerMode({ settings: { answer }, facts: { deadlineSeconds } }: SourceDefinition): AnswerMode {
   if (typeof answer === "string") return answer;
-  if (answer !== undefined) {
-    const { within } = answer;
-    return { withinMs: durationMs(within) };
-  }
+  if (answer !== undefined) return { withinMs: durationMs(answer.within) };
   if (deadlineSeconds === undefined) return "inline";
   return { withinMs: Math.round(deadlineSeconds * SHARE_OF_DEADLINE * 1_000) };
 }
@@ -102,9 +95,9 @@ export function createSourceMap(
   const weakSecrets = ({ production: "refuse", development: "warn", test: undefined } as const)[appEnvironment];
   const others = configured.map(({ name, definition }): [string, Source] => {
     const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
-    const claimOfSource = (claim: SecretClaim) => claimSecret(name, claim);
     const environment = {
-      ...{ name, clock, origin, warn, claimSecret: claimOfSource, weakSecrets },
+      ...{ name, clock, origin, warn, weakSecrets },
+      claimSecret: (claim: SecretClaim) => claimSecret(name, claim),
       ...(learning !== undefined && { learning }),
     };
     try {

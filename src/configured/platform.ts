@@ -131,15 +131,11 @@ export function addressesOf(
 ): RegisteredAddress[] {
   const { path, url } = definition.settings;
   if (url !== undefined) return [{ url, version: "by_header" }];
-  const sources = [{ source: name, path }];
-  const { callbacks } = endpointPaths("", redirect.scopePath, { sources });
+  const { callbacks } = endpointPaths("", redirect.scopePath, { sources: [{ source: name, path }] });
   const ofSource = callbacks.filter(({ source }) => source === name);
   return ofSource.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }
 
-export function providerPlatform(
-  { issuer, clientId, clientSecret, scope }: NonNullable<Config["admin"]["oidc"]>,
-  environment: Config["environment"],
-): Platform {
-  return createPlatform({ issuer, clientId, clientSecret, scope }, environment === "production");
+export function providerPlatform(oidc: NonNullable<Config["admin"]["oidc"]>, environment: Config["environment"]) {
+  return createPlatform(oidc, environment === "production");
 }

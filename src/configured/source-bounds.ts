@@ -22,9 +22,9 @@ export function sourceBounds(
   const { maxBodyBytes, maxUnverifiedBytes, limits } = config;
   const bounds = configured.map((source): [string, SourceBounds] => {
     const { name, definition } = source;
+    const { facts, settings } = definition;
     const { addresses } = source.limits ?? {};
     const rate = rateOf(source, limits);
-    const { facts, settings } = definition;
     const ofPlatform = Math.min(Math.max(maxBodyBytes, facts.maxBodyBytes ?? 0), maxUnverifiedBytes);
     const bound: SourceBounds = {
       maxBodyBytes: settings.maxBodyBytes ?? ofPlatform,

@@ -18,11 +18,9 @@ import {
   type ReconcileDependencies,
   type ReconciledEvent,
   type ReconciledSource,
+  type ReconcileRun,
   reconcileWindow,
 } from "./reconcile-window.ts";
-
-/** Stands for the HTTP method in the row of a reconciled event. */
-const METHOD = "RECONCILE";
 
 /** Undefined for a source whose definition has no `reconcile`. */
 function reconciledSource(
@@ -92,7 +90,7 @@ function entryOf(
     source: name,
     eventId: id,
     eventType: type,
-    method: METHOD,
+    method: "RECONCILE",
     url: mask.url(api.address),
     requestHeaders: JSON.stringify(mask.headers(callback.headers)),
     requestBody: mask.body(callback.body, { isJson: true }),
@@ -130,7 +128,9 @@ export async function reconcileSource(loaded: Loaded, request: ReconcileRequest,
   const clock = systemClock;
   const configured = await configuredSources(config);
   const source = sourceNamed(request.source, configured, config);
-  const window = windowOf(request, source, config, clock);
+  const now = clock.now().getTime();
+  const earliest = earliestTime(source, config.retention.recordDays, now);
+  const window = { from: new Date(Math.max(now - request.sinceMs, earliest)), to: new Date(now - request.untilMs) };
   const options = { changesNothing: request.isDryRun };
   const { store, registry, encryptor } = await open(loaded, options, configured);
   try {
@@ -183,23 +183,16 @@ function sourceNamed(name: string, configured: readonly ConfiguredSource[], conf
   );
 }
 
-function windowOf({ sinceMs, untilMs }: ReconcileRequest, source: ReconciledSource, config: Config, clock: Clock) {
-  const now = clock.now().getTime();
-  const earliest = earliestTime(source, config.retention.recordDays, now);
-  return { from: new Date(Math.max(now - sinceMs, earliest)), to: new Date(now - untilMs) };
-}
-
 /** The reason why a part of the window was not read. Events that were accepted before stay, and are reported. */
 async function stopReason(
   { isDryRun, maxPages }: ReconcileRequest,
-  window: ReturnType<typeof windowOf>,
+  window: ReconcileRun["window"],
   deps: ReconcileDependencies,
   flush: () => Promise<void>,
 ): Promise<string | undefined> {
   const { signal } = new AbortController();
-  const pause = async (ms: number) => void (await sleep(ms));
   try {
-    const run = { window, isDryRun, maxPages, signal, pause, afterEvent: flush };
+    const run = { window, isDryRun, maxPages, signal, afterEvent: flush };
     const { next } = await reconcileWindow(run, deps);
     return next === undefined ? undefined : `${maxPages} pages were read; older events were not checked`;
   } catch (error) {

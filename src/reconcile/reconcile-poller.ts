@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { DAY_MS, type Log } from "../domain/index.ts";
 import { ApiError } from "../sources/index.ts";
 import type { ReconcileProgress } from "../store/index.ts";
@@ -100,7 +99,6 @@ async function runOnce(deps: ScheduledSource, owner: string, signal: AbortSignal
     cursor,
     maxPages: MAX_PAGES,
     signal,
-    pause: async (ms: number, aborted: AbortSignal) => void (await sleep(ms, undefined, { signal: aborted })),
     async afterEvent() {
       const time = clock.now().getTime();
       if (time - renewedAt < RENEW_MS) return;

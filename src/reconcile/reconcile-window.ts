@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, type EventKey, errorReason, isRefused, VERSIONS } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import { acceptEvent, UNKNOWN_BYTES } from "../pipeline/index.ts";
@@ -61,7 +62,6 @@ export interface ReconcileRun {
   readonly cursor?: string | undefined;
   readonly maxPages: number;
   readonly signal: AbortSignal;
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called after each event, so that a lease can be renewed. */
   readonly afterEvent?: () => Promise<void>;
   /** Called after each page but the last, with the counts so far and the cursor of the next page. */
@@ -82,8 +82,9 @@ export interface ReconcileResult {
  * @throws ApiError, StoreError or the reason of the signal; what was accepted by then stays
  */
 export async function reconcileWindow(run: ReconcileRun, deps: ReconcileDependencies): Promise<ReconcileResult> {
-  const { window, maxPages, signal, pause, cursor } = run;
+  const { window, maxPages, signal, cursor } = run;
   const counts = { missing: 0, accepted: 0, already_received: 0, ignored: 0, failed: 0 };
+  const pause = async (ms: number, aborted: AbortSignal) => void (await sleep(ms, undefined, { signal: aborted }));
   let pages = 0;
   for await (const { events, next } of deps.source.api.list(window, { cursor, signal, pause })) {
     pages += 1;
