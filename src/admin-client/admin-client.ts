@@ -62,9 +62,7 @@ export function createAdminClient(options: AdminClientOptions) {
       list: (query: PageParams & EventFilter = {}) => request<api.PageOf<api.EventView>>("GET", "events", { query }),
       /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
       get: (source: string, event_id: string, query: PageParams = {}) =>
-        request<api.EventHistoryView>("GET", `events/${pathSegment(source)}/${pathSegment(event_id)}`, {
-          query,
-        }),
+        request<api.EventHistoryView>("GET", `events/${eventPath({ source, event_id })}`, { query }),
     },
     notifications: {
       list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" | undefined } = {}) =>
@@ -105,15 +103,14 @@ function accessMethods({ request }: Requests) {
 }
 
 function failureMethods({ request }: Requests) {
-  const failure = ({ source, event_id }: EventKey) => `failures/${pathSegment(source)}/${pathSegment(event_id)}`;
   return {
     failures: {
       list: (query: PageParams & FailureFilter & { readonly event_id?: string | undefined } = {}) =>
         request<api.PageOf<api.FailureView>>("GET", "failures", { query }),
       /** Runs a failed event now; `dry_run` rolls everything back and shows the result. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
-        request<api.ReplayView>("POST", `${failure(key)}/replay`, { query }),
-      discard: (key: EventKey) => request<undefined>("DELETE", failure(key)),
+        request<api.ReplayView>("POST", `failures/${eventPath(key)}/replay`, { query }),
+      discard: (key: EventKey) => request<undefined>("DELETE", `failures/${eventPath(key)}`),
     },
     bulkReplays: {
       /** Replays all failures that the filter finds now. @param body.per_second from 1 to 100; 10 when left out */
@@ -171,6 +168,10 @@ export async function* paginate<Item>(
     yield* page.items;
     cursor = page.next_cursor;
   }
+}
+
+function eventPath({ source, event_id }: EventKey): string {
+  return `${pathSegment(source)}/${pathSegment(event_id)}`;
 }
 
 function pathSegment(text: string): string {

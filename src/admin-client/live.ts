@@ -54,7 +54,6 @@ export async function* readLive(
   }
 }
 
-/** Ends a connection that is silent for too long. */
 async function unlessIdle<Value>(connection: AbortController, coming: Promise<Value>): Promise<Value> {
   const timer = setTimeout(() => connection.abort(), IDLE_TIMEOUT_MS);
   try {

@@ -64,7 +64,6 @@ export interface AdminDependencies
   readonly sandbox: Sandbox | null;
 }
 
-/** The dependencies of routes, with the listener's authenticator. */
 export interface RouteDependencies extends AdminDependencies {
   readonly authenticator: Authenticator;
 }

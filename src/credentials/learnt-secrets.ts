@@ -175,12 +175,9 @@ export class LearntSecrets {
     return this.#looking;
   }
 
-  async #look(): Promise<void> {
-    try {
-      await this.#load();
-    } catch (err) {
-      this.#sparing("warn", { fields: { err }, message: "looking for secrets that platforms sent failed" });
-    }
+  #look(): Promise<void> {
+    const message = "looking for secrets that platforms sent failed";
+    return this.#load().catch((err: unknown) => this.#sparing("warn", { fields: { err }, message }));
   }
 
   /** One after the other, so that what was read first is not kept last. */

@@ -44,17 +44,15 @@ export async function checkDatabase(
   const { database, environment } = config;
   const about = "database";
   const judged = (text: string) => (environment === "production" ? failure(about, text) : warning(about, text));
-  const open = writableByOthersWarnings(config).map(judged);
   const builtIn = config.builtInHandlers.filter((type) => !own.some((handler) => handler.type === type));
-  const known = [...open, ...warnings(about, networkWarnings(database))];
+  const known = [...writableByOthersWarnings(config).map(judged), ...warnings(about, networkWarnings(database))];
   let found: Inspection;
   try {
     const tables = Object.values(BUILT_IN_TABLES).map(({ table }) => table);
     found = await inspect(database, { tables, handlers: own.map(({ name }) => name) });
   } catch (error) {
-    const isOutdated = error instanceof MaintenanceError;
-    const reason = `does not respond: ${databaseReason(error)}; check DATABASE_URL`;
-    return [...known, failure(about, isOutdated ? error.message : reason)];
+    if (error instanceof MaintenanceError) return [...known, failure(about, error.message)];
+    return [...known, failure(about, `does not respond: ${databaseReason(error)}; check DATABASE_URL`)];
   }
   const findings = [...known, ...tablesInTheWay(builtIn, found)];
   if (!found.exists) return [...findings, ok(about, "is new: the first start creates the tables")];

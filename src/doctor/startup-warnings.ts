@@ -22,8 +22,9 @@ export async function logStartupWarnings(
 ): Promise<void> {
   const { store, registry, clock } = receiver;
   if (!config.servesPlatform) log.info({ sources: configured.map(({ name }) => name) }, WITHOUT_PLATFORM);
-  await warnUnhandled(store.failures, registry, log);
-  await warnStored(store, registry, log);
+  const failed = (types: string) => (err: unknown) => log.warn({ err }, `reading the types of ${types} events failed`);
+  await warnUnhandled(store.failures, registry, log).catch(failed("waiting"));
+  await warnStored(store, registry, log).catch(failed("stored"));
   const signIn = unhandledSignIn(config.oauth === null || registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined);
   const warnings = [
     ...config.warnings,
@@ -42,20 +43,16 @@ export async function logStartupWarnings(
  * They would otherwise wait in silence.
  */
 async function warnUnhandled(failures: Failures, registry: Registry, log: Log): Promise<void> {
-  try {
-    const waiting = await failures.waitingTypes();
-    const types = waiting
-      .filter(({ source, version, eventType }) => registry.find(source, version as Version, eventType) === undefined)
-      .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
-    if (types.length > 0)
-      log.warn(
-        { types },
-        "events wait for a retry without a handler for their types: configure the " +
-          "handlers (HANDLERS, oncehook.config.ts), or discard the events",
-      );
-  } catch (error) {
-    log.warn({ err: error }, "reading the types of waiting events failed");
-  }
+  const waiting = await failures.waitingTypes();
+  const types = waiting
+    .filter(({ source, version, eventType }) => registry.find(source, version as Version, eventType) === undefined)
+    .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
+  if (types.length > 0)
+    log.warn(
+      { types },
+      "events wait for a retry without a handler for their types: configure the " +
+        "handlers (HANDLERS, oncehook.config.ts), or discard the events",
+    );
 }
 
 /** Logs how many stored events of a type have a handler by now, which only a backfill hands them to. */
@@ -63,13 +60,9 @@ async function warnStored({ storedEvents }: Store, registry: Registry, log: Log)
   const handlers = registry.handlers.filter(
     ({ source, migrations }) => source !== PLATFORM && !migrations.some(({ name }) => name === STORED_EVENTS),
   );
-  try {
-    const waiting = await storedEvents.waiting(handlers.map(({ name }) => name));
-    for (const { message, source, type, count } of storedEventWarnings(waiting, handlers))
-      log.warn({ source, event_type: type, count }, message);
-  } catch (error) {
-    log.warn({ err: error }, "reading the types of stored events failed");
-  }
+  const waiting = await storedEvents.waiting(handlers.map(({ name }) => name));
+  for (const { message, source, type, count } of storedEventWarnings(waiting, handlers))
+    log.warn({ source, event_type: type, count }, message);
 }
 
 /** For the start and for doctor. */

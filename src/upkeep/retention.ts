@@ -37,12 +37,9 @@ export function createCallbackAppender(
     for (const row of rows) if (isWithoutEvent(row)) added += logEntryBytes(row);
     if (added <= refusedBytes / REFUSED_SHARE) return;
     added = 0;
-    try {
-      await store.retention.trimRefused(refusedBytes);
-    } catch (error) {
-      // The rows are stored; the retention job comes by too.
-      log.warn({ err: error }, "deleting old refused callbacks from the log failed");
-    }
+    // The rows are stored; the retention job comes by too.
+    const failed = (err: unknown) => log.warn({ err }, "deleting old refused callbacks from the log failed");
+    await store.retention.trimRefused(refusedBytes).catch(failed);
   };
 }
 

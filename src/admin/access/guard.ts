@@ -174,11 +174,8 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Admi
   const complete = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { auditId } = request;
     request.auditId = null;
-    try {
-      if (auditId !== null) await store.audit.end(auditId, outcomeOf(reply.statusCode));
-    } catch (error) {
-      log.error({ err: error, id: auditId }, "the audit log could not be completed");
-    }
+    const failed = (err: unknown) => log.error({ err, id: auditId }, "the audit log could not be completed");
+    if (auditId !== null) await store.audit.end(auditId, outcomeOf(reply.statusCode)).catch(failed);
     if (changes.delete(request) && changes.size === 0) whenIdle();
   };
   // Before the response, so that a client that has it finds the outcome in the list.

@@ -166,7 +166,6 @@ function eventAt({ position }: LogReader, name: "tally" | "gap", data: TallyView
 /** A client with unread bytes for longer is disconnected. */
 const MAX_UNREAD_MS = 10_000;
 
-/** One open stream of server-sent events. */
 export class LiveStream {
   readonly filter: CallbackFilter;
   /** The session of its client; null with a token. */

@@ -1,6 +1,5 @@
 import type { Callbacks, StoredCallback } from "../../store/index.ts";
 
-/** A row, and the reader's position after it. */
 export interface ReadCallback {
   readonly row: StoredCallback;
   readonly position: string;
