@@ -1,9 +1,8 @@
 import { failed, isRefused, type Outcome, type Refused, refused, tenantSource } from "../domain/index.ts";
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
-import { rateKey } from "../system/index.ts";
+import { rateKey, TokenBucket } from "../system/index.ts";
 import type { AdmissionSettings, ReceiveDependencies } from "./dependencies.ts";
 import type { Exchange } from "./exchange.ts";
-import { createOverloadThrottle, type OverloadThrottle } from "./overload-throttle.ts";
 import { applyRateLimits } from "./rate-limit.ts";
 import { type BodyFault, readRequestBody } from "./read-request-body.ts";
 import { createRequestContext, type RequestContext } from "./request-context.ts";
@@ -103,7 +102,7 @@ export class RequestSequence {
 function admit(
   request: RequestContext,
   route: Route | undefined,
-  throttle: OverloadThrottle,
+  throttle: ReturnType<typeof createOverloadThrottle>,
   { admission, tls, receiver }: ReceiveDependencies,
 ): Outcome | undefined | Promise<Outcome | undefined> {
   const { responseHeaders, isCallback } = request;
@@ -143,7 +142,7 @@ function admitToRoute(
   { exchange: { method }, responseHeaders, params }: RequestContext,
   route: Route | undefined,
   concurrency: ConcurrencyLimit,
-  throttle: OverloadThrottle,
+  throttle: ReturnType<typeof createOverloadThrottle>,
 ): Outcome | undefined | Promise<Outcome | undefined> {
   if (route === undefined) return refused("not_found");
   if (route.meant !== undefined) {
@@ -159,4 +158,44 @@ function admitToRoute(
   if (!route.isConcurrencyLimited || overload() === undefined) return undefined;
   const waiting = throttle.wait();
   return waiting === undefined ? overload() : waiting.then(overload);
+}
+
+/** A response takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
+const PER_SECOND = 1_000;
+const BURST = 200;
+/** Bounds the wait to a quarter of a second: past this number a response is sent at once. */
+const MAX_WAITING = 250;
+/** Clients that get their responses together retry together, which costs less than one by one. */
+const CHECK_INTERVAL_MS = 20;
+
+/**
+ * A client that gets 503 for overload may retry at once. Enough of them would take all time from admitted requests. So
+ * past a number a second their responses wait, for a moment at most where connections are in hundreds.
+ */
+export function createOverloadThrottle(perSecond = PER_SECOND, burst = BURST) {
+  const waiting: (() => void)[] = [];
+  const bucket = new TokenBucket(perSecond, burst);
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setTimeout(releaseDue, CHECK_INTERVAL_MS);
+  }
+
+  function releaseDue(): void {
+    isScheduled = false;
+    while (waiting.length > 0 && bucket.take()) waiting.shift()?.();
+    if (waiting.length > 0) schedule();
+  }
+
+  return {
+    /** Resolves when the next response may be sent; undefined when it may at once. */
+    wait(): Promise<void> | undefined {
+      if (waiting.length >= MAX_WAITING) return undefined;
+      if (waiting.length === 0 && bucket.take()) return undefined;
+      schedule();
+      return new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createOverloadThrottle } from "../../src/receive/overload-throttle.ts";
+import { createOverloadThrottle } from "../../src/receive/request-sequence.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
