@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   fitsTypePattern,
+  getOrMake,
   isInexactNumber,
   type JsonObject,
   keySourceOf,
@@ -85,9 +86,7 @@ class HandlerTable {
   }
 
   set(handler: Handler, version: Version): void {
-    const source = keySourceOf(handler);
-    const versions = this.#sources.get(source) ?? { v1: new Map(), v2: new Map() };
-    this.#sources.set(source, versions);
+    const versions = getOrMake(this.#sources, keySourceOf(handler), () => ({ v1: new Map(), v2: new Map() }));
     versions[version].set(handler.type, handler);
   }
 

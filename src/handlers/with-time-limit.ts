@@ -48,10 +48,7 @@ const SIGNAL: PropertyDescriptor & ThisType<{ readonly [LIMIT]: TimeLimit }> = {
 };
 
 /** Adds `signal` to a handler's context. */
-export function withSignal<Context extends object>(
-  context: Context,
-  limit: TimeLimit,
-): Context & { readonly signal: AbortSignal } {
+export function withSignal<Context extends object>(context: Context, limit: TimeLimit) {
   Object.defineProperty(Object.assign(context, { [LIMIT]: limit }), "signal", SIGNAL);
   return context as Context & { readonly signal: AbortSignal };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt } from "jose";
 import * as oauth from "oauth4webapi";
-import { isJsonObject, type Log } from "../domain/index.ts";
+import { errorReason, isJsonObject, type Log } from "../domain/index.ts";
 import {
   type CodeGrant,
   type ExchangeCode,
@@ -209,8 +209,7 @@ async function userIdFromUserInfo(
     given.log.warn({ fields }, "the userinfo endpoint answered without a user's id; check OAUTH_USERINFO_ID");
   } catch (error) {
     // The library's errors hold whole answers; their own words say what was wrong.
-    const why = error instanceof Error ? error.message : String(error);
-    given.log.warn({ why }, "the userinfo endpoint did not say whose tokens these are");
+    given.log.warn({ why: errorReason(error) }, "the userinfo endpoint did not say whose tokens these are");
   }
   return undefined;
 }

@@ -147,7 +147,6 @@ function createCounters(registry: Registry, sources: readonly string[]) {
   };
 }
 
-/** Defines the gauges that are set at each scrape. */
 function registerGauges(registry: Registry, options: Omit<MetricsOptions, "knownTypes" | "patternOf" | "sources">) {
   const { ping, freeBytes } = options;
   const gauge = (name: keyof typeof HELP, set: (gauge: Gauge) => void | Promise<void>, ...labelNames: string[]) =>

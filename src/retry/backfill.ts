@@ -35,11 +35,7 @@ export interface BackfillReport {
   readonly unapplied: readonly string[];
 }
 
-export interface SampleFailure {
-  readonly type: string;
-  readonly id: string;
-  readonly reason: string;
-}
+type SampleFailure = Readonly<Record<"type" | "id" | "reason", string>>;
 
 const MOST_SAMPLED = 20;
 

@@ -31,10 +31,7 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
       const startedAt = performance.now();
       const size = Math.min(MAX_CONCURRENT_REPLAYS, Math.ceil(bulk.perSecond / BATCHES_PER_SECOND));
       const due = await bulkReplays.next(bulk, size);
-      if (due.length === 0) {
-        await finish(bulk, work);
-        return;
-      }
+      if (due.length === 0) return await finish(bulk, work);
       const { progress, ran } = await whileLeased(bulk, work, runBatch(bulk, due, work));
       const counted = await bulkReplays.advance(bulk.id, owner, progress, newLease(receiver).until);
       if (counted?.state !== "running") return;

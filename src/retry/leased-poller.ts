@@ -152,7 +152,6 @@ export function createRetryPoller(receiver: Receiver) {
   };
 }
 
-/** Runs a leased failure and logs its outcome. */
 async function runLeased({ failure, lease, kind }: LeasedRun, stopping: AbortSignal, receiver: Receiver) {
   const { owner, leaseEndsAt } = lease;
   const { source, eventId, retriesDone } = failure;

@@ -96,8 +96,7 @@ const PAUSE_MS = 500;
 async function storeUntilLeaseEnds(run: FailureRun, outcome: AttemptOutcome, receiver: Receiver): Promise<void> {
   for (;;) {
     try {
-      await storeOutcome(run, outcome, receiver);
-      return;
+      return await storeOutcome(run, outcome, receiver);
     } catch (error) {
       if (run.stopping?.aborted || performance.now() + PAUSE_MS >= (run.leaseEndsAt ?? 0)) throw error;
       await sleep(PAUSE_MS, undefined, { signal: run.stopping }).catch(() => {});
