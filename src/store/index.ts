@@ -5,7 +5,6 @@ export type * from "./areas/attempts.ts";
 export type * from "./areas/bulk-replays.ts";
 export type * from "./areas/callback-log.ts";
 export type * from "./areas/captures.ts";
-export type { DueState } from "./areas/due-failures.ts";
 export type * from "./areas/failure-leases.ts";
 export type * from "./areas/failures.ts";
 export type { Lease } from "./areas/lease.ts";

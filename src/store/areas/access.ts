@@ -122,11 +122,6 @@ export interface CredentialUse {
   readonly fingerprint: string;
 }
 
-export interface ConfiguredCredential extends CredentialUse {
-  /** Whether another one has replaced it. */
-  readonly isPrevious: boolean;
-}
-
 /** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
 export interface StoredCredentialUse extends CredentialUse {
   readonly previousSince: string | null;
@@ -141,7 +136,7 @@ export class CredentialUses extends Area {
   }
 
   /** Notes since when each secret has been a previous one, without a break; a current one is none. */
-  async noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void> {
+  async noteConfigured(credentials: readonly (CredentialUse & { isPrevious: boolean })[], now: Date): Promise<void> {
     for (const { method, fingerprint, isPrevious } of credentials) {
       const since = isPrevious ? sql`coalesce(stored.previous_since, excluded.previous_since)` : null;
       await this.write`INSERT INTO oncehook_credential_uses AS stored (method, fingerprint, previous_since)

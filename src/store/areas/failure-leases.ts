@@ -16,12 +16,10 @@ import {
   idsOf,
   type Query,
   run,
-  select,
   storableText,
   type Values,
 } from "../database.ts";
 import { type AttemptTrigger, insertAttempt } from "./attempts.ts";
-import { type DueRows, type DueState, dueSources, firstOfKeys, suspectDue } from "./due-failures.ts";
 import { byDueTime, FAILURE_COLUMNS, removeIfRecorded, type StoredFailure } from "./failures.ts";
 import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND, takeLease } from "./lease.ts";
 
@@ -81,20 +79,47 @@ const NO_FAILURE_LEASE = sql`lease_owner = NULL, leased_until = NULL, leased_at 
 const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('accepted', 'retry', 'replay', 'bulk') THEN 1 ELSE 0 END,
   retries_done = retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`;
 
+/** Retries, or the first attempts of accepted events. */
+export type DueState = Extract<FailureState, "accepted" | "waiting">;
+
+/** So many rows of a source are read to find those whose keys are free. The rows of one busy key may be far more. */
+const READ_AHEAD = 1_000;
+
+/** `crashes > 0` is the condition of the index, word for word. */
+const suspectDue = (now: Date) =>
+  sql`crashes > 0 AND next_attempt_at <= ${now} AND state = 'waiting' AND lease_owner IS NULL`;
+
 /** The leases of failures for retries, replays and removals, and their recovery after a process has ended. */
 export class FailureLeases extends Area {
   /** The sources, with their tenants, that have due rows: `limit` of them, in their order after `after`. */
   async dueSources(state: DueState, after: string, now: Date, limit: number): Promise<readonly string[]> {
-    const rows = await select<{ source: string }>(this.database, dueSources(state, after, now, limit));
+    const inState = sql`FROM oncehook_failures WHERE state = ${sql.lit(state)}`;
+    const isDue = sql`next_attempt_at <= ${now} AND lease_owner IS NULL`;
+    // Each step finds the next source in the index: one with many rows costs as much as one with few. At the end,
+    // PostgreSQL would join all rows for an EXISTS.
+    const next = (last: unknown) => sql`(SELECT source ${inState} AND source > ${last} ORDER BY source LIMIT 1)`;
+    const rows = await this.read<{ source: string }>`WITH RECURSIVE sources (name) AS (
+        SELECT ${next(after)} WHERE EXISTS (SELECT 1 ${inState} AND ${isDue})
+        UNION ALL SELECT ${next(sql`sources.name`)} FROM sources WHERE name IS NOT NULL)
+      SELECT name AS source FROM sources
+      WHERE (SELECT 1 ${inState} AND source = sources.name AND ${isDue} ORDER BY next_attempt_at LIMIT 1) = 1
+      LIMIT ${sql.lit(limit)}`;
     return rows.map(({ source }) => source);
   }
 
   /**
    * Leases due rows of one source and tenant, oldest first, each to one owner only, without suspects. The lease counts the
-   * attempt, and a retry: an attempt during which the process ends counts too.
+   * attempt, and a retry: an attempt during which the process ends counts too. Of those with one `orderBy` only the first
+   * may run, and none while that one is leased.
    */
-  leaseDue(lease: Lease, { state, source, limit }: DueRows): Promise<StoredFailure[]> {
-    const due = sql`${firstOfKeys(state, source, lease.now)} ORDER BY next_attempt_at, id LIMIT ${limit}`;
+  leaseDue(lease: Lease, { state, source, limit }: { state: DueState; source: string; limit: number }) {
+    const isDue = sql`state = ${sql.lit(state)} AND source = ${source} AND next_attempt_at <= ${lease.now}`;
+    const due = sql`${isDue} AND lease_owner IS NULL ${state === "waiting" ? sql`AND crashes = 0` : sql``}
+      AND next_attempt_at <= COALESCE((SELECT next_attempt_at FROM oncehook_failures WHERE ${isDue}
+        ORDER BY next_attempt_at LIMIT 1 OFFSET ${sql.lit(READ_AHEAD)}), ${lease.now})
+      AND (order_key = '' OR id = (SELECT first.id FROM oncehook_failures first WHERE first.source = ${source}
+        AND first.order_key = oncehook_failures.order_key AND first.order_key <> '' AND first.state = ${sql.lit(state)}
+        ORDER BY first.next_attempt_at, first.id LIMIT 1)) ORDER BY next_attempt_at, id LIMIT ${limit}`;
     return this.leaseNext(lease, state === "waiting" ? "retry" : "accepted", due);
   }
 

@@ -3,6 +3,8 @@ import type { CompiledQuery, QueryResult } from "kysely";
 import { getOrMake } from "../../domain/index.ts";
 import { isConcurrentCheckpointSafe } from "./checkpointer.ts";
 
+/** Of a group's member; refused to handlers. */
+export const MEMBER_SAVEPOINT = "oncehook_member";
 const STATEMENTS_KEPT = 256;
 const OPEN_BUSY_TIMEOUT_MS = 5_000;
 /** In pages: 128 MB. */
@@ -78,7 +80,6 @@ export class Connection {
   hasWritten = false;
   /** Set by a handler's savepoint or PRAGMA, which lasts until COMMIT: the group must end with this member. */
   outlivesMember = false;
-  #reserved = "";
 
   constructor(path: string) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
@@ -109,14 +110,9 @@ export class Connection {
     });
   }
 
-  /** Refuses this savepoint name to handlers. */
-  reserveSavepoint(savepoint: string): void {
-    this.#reserved = savepoint;
-  }
-
   /** The two texts are what SQLite's documentation of each action code says. */
   #refusalOf(action: number, first: string | null, second: string | null, schema: string | null): string | undefined {
-    const isOwnSavepoint = action === constants.SQLITE_SAVEPOINT && second?.toLowerCase() === this.#reserved;
+    const isOwnSavepoint = action === constants.SQLITE_SAVEPOINT && second?.toLowerCase() === MEMBER_SAVEPOINT;
     if (action === constants.SQLITE_TRANSACTION || isOwnSavepoint) return ENDS;
     if (action === constants.SQLITE_ATTACH || action === constants.SQLITE_DETACH) return ATTACHES;
     if (action === constants.SQLITE_PRAGMA && !mayRun(first, second)) return SETS(first);

@@ -39,15 +39,12 @@ export class Flusher {
   #runningSince: number | undefined;
   #next: Promise<void> | undefined;
   readonly #failure = Promise.withResolvers<StoreError>();
+  /** Resolves at the first failure. */
+  readonly broken = this.#failure.promise;
   #error: StoreError | undefined;
 
   constructor(file: WalFile) {
     this.#file = file;
-  }
-
-  /** Resolves at the first failure. */
-  get broken(): Promise<StoreError> {
-    return this.#failure.promise;
   }
 
   get isIntact(): boolean {

@@ -1,10 +1,9 @@
 import type { StatementSync } from "node:sqlite";
 import { StoreError } from "../store-errors.ts";
-import type { Connection } from "./connection.ts";
+import { type Connection, MEMBER_SAVEPOINT } from "./connection.ts";
 import { isBusyAtBegin, isSystemError, toStoreError, transientReason } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
 
-const SAVEPOINT = "oncehook_member";
 /** Long enough for a burst of failing events, short enough that one of them costs little. */
 const SAVEPOINTS_MS = 1_000;
 const NOT_ENDED = "a transaction could not be rolled back; check the disk and restart";
@@ -38,10 +37,9 @@ export class GroupTransaction {
     const { database } = connection;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
-    this.#savepoint = database.prepare(`SAVEPOINT ${SAVEPOINT}`);
-    this.#release = database.prepare(`RELEASE ${SAVEPOINT}`);
-    this.#undo = database.prepare(`ROLLBACK TO ${SAVEPOINT}`);
-    connection.reserveSavepoint(SAVEPOINT);
+    this.#savepoint = database.prepare(`SAVEPOINT ${MEMBER_SAVEPOINT}`);
+    this.#release = database.prepare(`RELEASE ${MEMBER_SAVEPOINT}`);
+    this.#undo = database.prepare(`ROLLBACK TO ${MEMBER_SAVEPOINT}`);
   }
 
   /** Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3). */

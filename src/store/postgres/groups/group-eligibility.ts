@@ -14,14 +14,9 @@ const MAX_TYPES = 10_000;
 /** Not for good: a handler may send dependent statements for some events only. */
 const DEPENDENT_MS = 60_000;
 
-interface Points {
-  points: number;
-  until: number;
-}
-
 /** Which types of events have handlers that do not fit into a group, as far as was seen lately. */
 export class GroupEligibility {
-  readonly #types = new Map<string, Points>();
+  readonly #types = new Map<string, { points: number; until: number }>();
   /** Types for sequential groups, and until when. */
   readonly #dependent = new Map<string, number>();
 

@@ -3,7 +3,6 @@ import { type Clock, keyText } from "../../../domain/index.ts";
 import { withTimeout } from "../../../system/index.ts";
 import { HandlerTransaction } from "../../handler-transaction.ts";
 import type { Completion, OnceResult, OnceScope, PendingEvent } from "../../once.ts";
-import type { Transaction } from "../../transaction.ts";
 import { transientReason } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
 import { executeOn } from "../wire/statement.ts";
@@ -124,16 +123,6 @@ export class GroupMember {
   }
 
   async #handle(event: PendingEvent): Promise<MemberResult> {
-    try {
-      const tx = this.#createHandle();
-      return { kind: "done", ...(await runMemberHandler(event, tx, this.transaction, this.#clock)) };
-    } catch (error) {
-      const isTransient = transientReason(error) !== undefined;
-      return isTransient ? { kind: "own transaction", reason: "refused" } : { kind: "failed", error };
-    }
-  }
-
-  #createHandle(): Transaction {
     const execute: Execute = (statement) => {
       const prefix = this.#prefix;
       this.#prefix = [];
@@ -143,9 +132,15 @@ export class GroupMember {
       });
     };
     // A statement that affects the next members, such as a setting, sends the event into its own transaction.
-    return createGroupHandle(this.transaction, execute, () => {
+    const tx = createGroupHandle(this.transaction, execute, () => {
       this.#isUnsupported = true;
       throw new Error("this event runs again in its own transaction");
     });
+    try {
+      return { kind: "done", ...(await runMemberHandler(event, tx, this.transaction, this.#clock)) };
+    } catch (error) {
+      const isTransient = transientReason(error) !== undefined;
+      return isTransient ? { kind: "own transaction", reason: "refused" } : { kind: "failed", error };
+    }
   }
 }

@@ -91,6 +91,7 @@ const rulesFor = (transaction: HandlerTransaction, client: pg.ClientBase): Guard
     }
     return method === "query" ? asOneStatement(args, transaction, client) : args;
   },
+  onStarted: (pending) => waitFor(client, pending),
 });
 
 function isMember(of: unknown, name: string): boolean {
@@ -178,10 +179,7 @@ export function createUngroupedHandle(client: pg.ClientBase, transaction: Handle
     },
     connection() {
       mayHaveChanged();
-      return guardConnection(client, transaction, {
-        ...rulesFor(transaction, client),
-        onStarted: (pending) => waitFor(client, pending),
-      });
+      return guardConnection(client, transaction, rulesFor(transaction, client));
     },
   });
 }

@@ -30,11 +30,6 @@ function savepoint(name: string) {
  * undo, which ends the group. Under one name it would undo the member before.
  */
 const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
-interface CompletedMember {
-  readonly event: QueuedEvent;
-  readonly member: GroupMember;
-  readonly result: Extract<MemberResult, { kind: "done" }>;
-}
 
 /**
  * One transaction for several events. Their records come first, in one order for all processes. Then comes each handler, in a
@@ -47,7 +42,7 @@ export class SequentialGroup {
   readonly #clock: Clock;
   readonly #eligibility: GroupEligibility;
   #deadline: Deadline = Number.POSITIVE_INFINITY;
-  readonly #done: CompletedMember[] = [];
+  readonly #done: { event: QueuedEvent; member: GroupMember; result: Extract<MemberResult, { kind: "done" }> }[] = [];
   /** Events whose inserted record is deleted before commit. */
   readonly #releasedRecords: QueuedEvent[] = [];
   /** Callbacks that run after commit, once the row locks are released. */

@@ -25,15 +25,9 @@ import {
 } from "./event-statements.ts";
 import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
 
-interface SingleOptions {
-  readonly pool: pg.Pool;
-  readonly lockTimeoutMs: number;
-  readonly clock: Clock;
-}
-
 /** One try of an event in a transaction; the caller repeats it after a transient error. */
 export async function handleSingle(
-  { pool, lockTimeoutMs, clock }: SingleOptions,
+  { pool, lockTimeoutMs, clock }: { pool: pg.Pool; lockTimeoutMs: number; clock: Clock },
   event: PendingEvent,
   dryRun?: DryRunOptions,
 ): Promise<OnceResult> {

@@ -4,12 +4,7 @@ import type { WireStatement } from "./message-writer.ts";
 import { prepared } from "./prepared-names.ts";
 
 /** The start of each transaction on a connection whose session may be another one each time. */
-interface PooledConnection {
-  readonly settings: WireStatement;
-  readonly isIdle: () => boolean;
-}
-
-const pooledConnections = new WeakMap<object, PooledConnection>();
+const pooledConnections = new WeakMap<object, { readonly settings: WireStatement; readonly isIdle: () => boolean }>();
 
 /**
  * Takes a pooler between into account: no transaction relies on what an earlier one left in its session. Each begins with

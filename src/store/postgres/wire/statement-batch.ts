@@ -33,8 +33,6 @@ export function toQueryResult(answer: StatementResult | undefined): QueryResult<
   return { rows: answer?.typedRows ?? [], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
 }
 
-type BatchCallback = (error: Error | null | undefined, answers?: readonly StatementResult[]) => void;
-
 const TAG = /^[A-Z ]*[A-Z]/;
 
 /** By the driver's object for a connection's names. */
@@ -46,7 +44,7 @@ const writers = new WeakMap<object, MessageWriter>();
  */
 export class StatementBatch implements pg.Submittable {
   /** Set by the driver's `query`. */
-  callback: BatchCallback | undefined;
+  callback: ((error: Error | null | undefined, answers?: readonly StatementResult[]) => void) | undefined;
   /** The answers that came, also where a later statement failed. */
   readonly results: StatementResult[] = [];
   /** False: the driver refused it, and the server knows nothing of it. */
