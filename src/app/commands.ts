@@ -17,7 +17,7 @@ import { createLogger } from "../observability/index.ts";
 import { DryRun, runEvent } from "../pipeline/index.ts";
 import { type ReconcileRequest, reconcileSource } from "../reconcile/index.ts";
 import { type BackfillReport, type BackfillRequest, backfill, type SampledEvent } from "../retry/index.ts";
-import { type IntegrityReport, MaintenanceError, type MigrationReport } from "../store/index.ts";
+import { type IntegrityReport, MaintenanceError } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 import { systemClock } from "../system/index.ts";
 import { inspectDatabase, openForCommand } from "./open-store.ts";
@@ -81,10 +81,10 @@ export async function withMaintenanceError<T>(what: string, work: () => Promise<
 }
 
 /** Brings the database up to date without serving. @throws MigrationError or StartError */
-export async function migrate(loaded: Loaded, options?: OpenOptions): Promise<MigrationReport> {
-  const { store, report } = await openForCommand(loaded, options);
+export async function migrate(loaded: Loaded, options?: OpenOptions): Promise<readonly string[]> {
+  const { store, applied } = await openForCommand(loaded, options);
   await store.close();
-  return report;
+  return applied;
 }
 
 export interface CopyRequest extends Loaded {
@@ -137,7 +137,7 @@ export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Pr
     );
   const opened = await openForCommand(loaded, { changesNothing: isDryRun }, configured);
   const { store, encryptor } = opened;
-  const unapplied = isDryRun ? opened.report.applied : [];
+  const unapplied = isDryRun ? opened.applied : [];
   const origin = () => new URL(config.baseUrl).origin;
   try {
     const contract = definition.createContract({ name: request.source, clock: systemClock, origin });

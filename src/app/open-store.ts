@@ -37,10 +37,10 @@ export async function openStore(config: Config, migrations: readonly HandlerMigr
   // Before the file is opened: what it holds may be another user's.
   refuseInProduction(writableByOthersWarnings(config), config, log);
   const opened = await connectStore(config, migrations, clock);
-  const { store, report, createdFile: file, previousBaseUrl: before, durabilityWarnings, notes } = opened;
+  const { store, applied, createdFile: file, previousBaseUrl: before, durabilityWarnings, notes } = opened;
   if (file !== undefined)
     log.info({ file }, "created a new, empty database; if you expected an existing one, check DATABASE_URL");
-  if (report.applied.length > 0) log.info({ applied: report.applied }, "migrations applied");
+  if (applied.length > 0) log.info({ applied }, "migrations applied");
   if (baseUrlChanged(config, before)) log.warn({ before, now: config.baseUrl }, BASE_URL_CHANGED);
   for (const warning of [...notes, ...networkWarnings(config.database)]) log.warn({}, warning);
   try {
@@ -117,8 +117,8 @@ export const openForCommand: OpenForCommand = async ({ config, handlers, migrati
   const exchange = () => Promise.reject(new Error("a command exchanges no code"));
   const sources = configured ?? (await configuredSources(config));
   const registry = configuredHandlers({ config, handlers }, sources, exchange, encryptor);
-  const opened = await connectStore(config, migrationsOf(registry, migrations), systemClock, options);
-  return { store: opened.store, report: opened.report, registry, encryptor };
+  const { store, applied } = await connectStore(config, migrationsOf(registry, migrations), systemClock, options);
+  return { store, applied, registry, encryptor };
 };
 
 export type TemporaryDatabase = Awaited<ReturnType<typeof temporaryDatabase>>;

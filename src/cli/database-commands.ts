@@ -134,7 +134,7 @@ export function migrateCommand(): Command {
     .option(...JSON_OPTION)
     .action(async (options: ConfigurationOptions & JsonOptions & { acceptNewKey?: true }) => {
       const { acceptNewKey = false } = options;
-      const { applied } = await migrate(await loadConfiguration(options), { acceptNewKey });
+      const applied = await migrate(await loadConfiguration(options), { acceptNewKey });
       const done = applied.map((name) => `applied ${name}\n`).join("");
       printResult(options, { applied }, () => (done === "" ? "the database is up to date\n" : done));
     });

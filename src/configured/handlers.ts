@@ -158,4 +158,4 @@ export type OpenForCommand = (
   loaded: Loaded,
   options?: OpenOptions,
   configured?: readonly ConfiguredSource[],
-) => Promise<{ store: Store; report: OpenedStore["report"]; registry: Registry; encryptor: Encryptor }>;
+) => Promise<{ store: Store; applied: OpenedStore["applied"]; registry: Registry; encryptor: Encryptor }>;

@@ -34,7 +34,6 @@ export {
   isWrongKey,
   type KeyStamp,
   type Migration,
-  type MigrationReport,
   NEWEST_SCHEMA,
   pendingSteps,
   sqlMigration,

@@ -204,11 +204,7 @@ const SELECT_CONTENTS = sql`SELECT
   (SELECT count(*) FROM oncehook_records) AS records,
   (SELECT created_at FROM oncehook_records ORDER BY id DESC LIMIT 1) AS newest_record_at`;
 
-/**
- * Checks the integrity of a database that has this service's tables, while it may be in use. Each invariant reads a snapshot.
- * The statements have one text for both databases.
- * @throws MaintenanceError for a database that this version cannot read
- */
+/** While it may be in use: each invariant reads a snapshot. @throws MaintenanceError as `inspectTables` does */
 export async function checkInvariants(database: Database): Promise<IntegrityReport> {
   const schema = await currentSchema(database);
   const since = new Date(Date.now() - RECENT_MS).toISOString();

@@ -10,10 +10,7 @@ export class OutOfTime extends Error {
   override readonly name = "OutOfTime";
 }
 
-/**
- * Retries after a transient error (a busy database, a restart, a deadlock) until the deadline.
- * @param transientReason returns a reason for a transient error, which the StoreError has at the deadline
- */
+/** Retries until the deadline. @param transientReason a reason for an error that passes, which the StoreError gets */
 export async function retryUntil<T>(
   deadline: Deadline,
   attempt: () => T | Promise<T>,

@@ -7,7 +7,7 @@ import type { Areas } from "./areas/areas.ts";
 import type { StoredRecord } from "./areas/records.ts";
 import type { PendingLookup } from "./batches.ts";
 import type { Database } from "./database.ts";
-import type { HandlerMigration, MigrationReport, Stamp } from "./migrations/apply-migrations.ts";
+import type { HandlerMigration, Stamp } from "./migrations/apply-migrations.ts";
 import type { PendingEvent } from "./once.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { StoreError } from "./store-errors.ts";
@@ -50,7 +50,8 @@ export interface OpenOptions {
 
 export interface OpenedStore {
   readonly store: Store;
-  readonly report: MigrationReport;
+  /** The migrations that were applied now, in order; in a dry run, those that would be. */
+  readonly applied: readonly string[];
   /** The file that was made for it just now, where there was none. */
   readonly createdFile: string | undefined;
   /** The base address this database was last used with, where there was one. */

@@ -27,8 +27,8 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       await first.store.close();
       const second = await openTarget(target, { migrations });
       await second.store.close();
-      expect(first.report.applied).toEqual([...SCHEMA, "one", "two"]);
-      expect(second.report.applied).toEqual([]);
+      expect(first.applied).toEqual([...SCHEMA, "one", "two"]);
+      expect(second.applied).toEqual([]);
       expect(await countOf(target, "one")).toBe(1);
     }));
 
@@ -37,16 +37,16 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       const migrations = [creating("one", "CREATE TABLE one (n integer)")];
       const opened = await Promise.all([1, 2, 3, 4].map(() => openTarget(target, { migrations })));
       for (const { store } of opened) await store.close();
-      expect(opened.flatMap(({ report }) => report.applied).sort()).toEqual([...SCHEMA, "one"]);
+      expect(opened.flatMap(({ applied }) => applied).sort()).toEqual([...SCHEMA, "one"]);
     }));
 
   it("a migration that fails is named, and none of them changes anything", () =>
     withDatabase(dialect, async (target) => {
       const migrations = [creating("good", "CREATE TABLE good (n integer)"), creating("bad", "CREATE NONSENSE")];
       await expect(openTarget(target, { migrations })).rejects.toThrow('migration "bad" failed, nothing was changed');
-      const { store, report } = await openTarget(target, { migrations: migrations.slice(0, 1) });
+      const { store, applied } = await openTarget(target, { migrations: migrations.slice(0, 1) });
       await store.close();
-      expect(report.applied).toEqual([...SCHEMA, "good"]);
+      expect(applied).toEqual([...SCHEMA, "good"]);
     }));
 
   const ofHandler = (handler: string, table: string) => ({
@@ -54,9 +54,9 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
     handlers: [handler],
   });
   const applied = async (target: Target, migrations: readonly HandlerMigration[]) => {
-    const { store, report } = await openTarget(target, { migrations });
+    const { store, applied } = await openTarget(target, { migrations });
     await store.close();
-    return report.applied;
+    return applied;
   };
   it("migrations of one name by two handlers are both applied, once", () =>
     withDatabase(dialect, async (target) => {

@@ -47,9 +47,9 @@ describe("a start on postgres", () => {
         // Longer than the limit for a lock.
         await other.query("SELECT pg_sleep(0.2)");
         await other.query("SELECT pg_advisory_unlock($1)", [MIGRATION_LOCK]);
-        const { store, report } = await opening;
+        const { store, applied } = await opening;
         await store.close();
-        expect(report.applied.at(-1)).toBe("slow");
+        expect(applied.at(-1)).toBe("slow");
       }),
     ));
 
@@ -64,9 +64,9 @@ describe("a start on postgres", () => {
         },
       };
       try {
-        const { store, report } = await openTarget(target, { migrations: [long] });
+        const { store, applied } = await openTarget(target, { migrations: [long] });
         await store.close();
-        expect(report.applied.at(-1)).toBe("long");
+        expect(applied.at(-1)).toBe("long");
       } finally {
         vi.restoreAllMocks();
       }

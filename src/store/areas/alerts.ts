@@ -133,10 +133,7 @@ export class Alerts extends Area {
       WHERE step_seconds = ${stepSeconds} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
   }
 
-  /**
-   * How many exhausted and rejected failures there are by type, among `limit` of them.
-   * @returns `isComplete` as false if there are more, so that a type that is missing may still have some
-   */
+  /** Exhausted and rejected failures by type, among `limit` of them; `isComplete` is false if there are more. */
   async exhausted(limit: number) {
     const types = await this.read<Arrival>`SELECT source, event_type, count(*) AS count FROM (
         SELECT source, event_type FROM oncehook_failures WHERE state IN ('exhausted', 'rejected') LIMIT ${limit}

@@ -128,10 +128,7 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
     return failure;
   }
 
-  /**
-   * Newest first, within a time budget: `next` continues a search that has used it up. A filter reads only the index, and the
-   * rows of the page. The failures of an event's id are found at once.
-   */
+  /** Newest first, within a time budget. A filter reads only the index, and the rows of the page. */
   async search(
     { eventId, ...filter }: FailureFilter & { readonly eventId?: string | undefined },
     page: SearchPage,

@@ -77,10 +77,7 @@ export class NotificationDeliveries extends Area {
     return takeLease(this.database, take, release);
   }
 
-  /**
-   * Corrects deliveries of these channels after the clock was set back. Leases longer than two of `leaseMs` are cut to one.
-   * Times that were set later than now move to as long after now.
-   */
+  /** After the clock was set back: cuts leases of more than two `leaseMs`, and moves times set later than now. */
   async repairTimes(channels: readonly string[], leaseMs: number, now: Date): Promise<void> {
     // The conditions of the indexes, word for word.
     const ofChannels = sql`channel IN (${sql.join([...channels])})`;

@@ -82,10 +82,7 @@ export class Outbox extends Area {
     return { deliveries: changes, notConfigured: left.map(({ channel }) => channel) };
   }
 
-  /**
-   * Deletes the waiting and the dead deliveries of a notification, of one channel or of all; returns how many. `leased`: there are
-   * only deliveries under way, which may still succeed.
-   */
+  /** Deletes the deliveries that are not delivered; returns how many. `leased`: those left may still succeed. */
   async discard(notificationId: number, channel: string | undefined, now: Date): Promise<number | "leased"> {
     const given = equal({ notificationId, channel });
     const { changes } = await this.write`DELETE FROM oncehook_deliveries

@@ -119,10 +119,7 @@ export interface IdRange {
   readonly below: number;
 }
 
-/**
- * The ids of a table that follow the time in a column, below the one given.
- * @returns `firstSince`: finds the first id whose row has this time or a later one, in ISO 8601
- */
+/** Ids that follow the time in a column. `firstSince` finds the first of this time (ISO 8601) or a later one. */
 export async function idsByTime(database: Database, table: TableName, column: string, before = NEWEST) {
   const [name, at] = [sql.table(table), sql.ref(`c.${column}`)];
   const ends = sql`SELECT

@@ -33,11 +33,7 @@ export class Reconciliations extends Area {
     return writeSetting(this.database.write, progressName(source), JSON.stringify(progress));
   }
 
-  /**
-   * Takes the source's lease where it is free. A lease that ends later than the present clock can have set it counts as
-   * free.
-   * @param longestMs the longest time from the start of a lease to its end
-   */
+  /** Takes the lease where it is free, or ends later than a clock can have set it: `longestMs` after its start. */
   async lease(source: string, { owner, now, until }: Lease, longestMs: number): Promise<boolean> {
     const name = leaseName(source);
     const endsAt = sql`CAST(substr(oncehook_settings.value, 1, ${sql.lit(TIME_DIGITS)}) AS bigint)`;

@@ -56,10 +56,7 @@ export interface RecordRow extends Omit<StoredRecord, "result"> {
 }
 
 export class Records extends SearchedArea<RecordFilter, StoredRecord> {
-  /**
-   * Newest first, within a time budget: `next` continues a search that has used it up. A source has no index, which every record
-   * would have to write (decision 0017). The records of an event's id are found at once.
-   */
+  /** Newest first, within a time budget. A source has no index, which every record would write (decision 0017). */
   async search({ eventId, source }: RecordFilter, page: SearchPage): Promise<SearchResult<StoredRecord>> {
     if (eventId !== undefined) {
       // One for each source at most, by the index of the key.

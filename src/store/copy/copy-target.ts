@@ -32,11 +32,7 @@ const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_di
 
 export type CopyTarget = Awaited<ReturnType<typeof openCopyTarget>>;
 
-/**
- * Opens a migrated database to receive a copy.
- * @param schema holds its tables; that of the server's own search_path when left out
- * @throws MaintenanceError where a receiver or another copy uses it
- */
+/** @param schema the server's own search_path when left out @throws MaintenanceError where another process uses it */
 export async function openCopyTarget(url: string, schema?: string) {
   const { settings, isPooled } = await firstConnection(url, schema);
   if (isPooled) throw new MaintenanceError(POOLED);
@@ -169,10 +165,7 @@ const START_AGAIN =
   "Either the source was used between two runs of this command, or something else wrote to the target. No receiver " +
   "starts on the target as it is: drop that database, create it again, and copy again with every receiver stopped";
 
-/**
- * Compares the tables, sets what continues after them, and removes the mark that keeps receivers away.
- * @throws MaintenanceError that names the tables that differ; the target stays unreleased
- */
+/** Compares the tables, and lets receivers in. @throws MaintenanceError that names those that differ */
 async function finishCopy(
   client: pg.ClientBase,
   pairs: readonly CopyPair[],
@@ -196,10 +189,7 @@ async function finishCopy(
   return found;
 }
 
-/**
- * Each table's content, if all of them hold what the source does, as after a copy that has finished. Counts come first: they
- * tell nearly every other database apart without reading all of it.
- */
+/** Undefined where they differ. Counts come first: they tell nearly every other database apart without reading it. */
 async function completedCopy(client: pg.ClientBase, pairs: readonly CopyPair[], source: SourceBatches) {
   for (const { from, to } of pairs) {
     const { rows } = await client.query(`SELECT count(*)::text AS rows FROM ${quoted(to)}`);

@@ -47,11 +47,6 @@ export interface KeyStamp {
   readonly acceptNew?: boolean;
 }
 
-export interface MigrationReport {
-  /** The names that were applied now, in order; empty when the database was up to date. In a dry run, what would be. */
-  readonly applied: readonly string[];
-}
-
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 /** How many steps a database of this schema lacks. */
 export const pendingSteps = (schema: number) => STEPS.filter(({ number }) => number > schema).length;
@@ -69,12 +64,7 @@ export function outdatedSchema(schema: number): string | undefined {
  * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.
  * @throws MigrationError when the database is of another version, environment or key, or one fails; nothing is changed
  */
-export async function applyMigrations(
-  tx: Transaction,
-  own: readonly HandlerMigration[],
-  stamp: Stamp,
-  now: Date,
-): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
+export async function applyMigrations(tx: Transaction, own: readonly HandlerMigration[], stamp: Stamp, now: Date) {
   const done = await appliedSteps(tx);
   const previousBaseUrl = await checkStamp(tx.query, stamp);
   const steps = await applySteps(tx, done, now);

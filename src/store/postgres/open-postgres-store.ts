@@ -59,7 +59,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     await retryUntil(opening, look, transientReason);
     const { applied, previousBaseUrl } = await migrate(options, session);
     const store = createStore(pool, groups, options);
-    return { store, report: { applied }, createdFile: undefined, previousBaseUrl, durabilityWarnings, notes: [] };
+    return { store, applied, createdFile: undefined, previousBaseUrl, durabilityWarnings, notes: [] };
   } catch (error) {
     await Promise.all([pool.end(), groups?.end()]);
     throw error;

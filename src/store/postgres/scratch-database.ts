@@ -3,10 +3,7 @@ import { withConnection } from "./wire/first-connection.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/**
- * Makes an empty database beside the one in the address, on the same server and for the same user.
- * @throws the driver's error when the server does not answer, or the user may not create databases
- */
+/** Empty, on the server of the address and for its user. @throws the driver's error, as for a user without the right */
 export async function createScratchDatabase(server: string) {
   const name = `oncehook_test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);

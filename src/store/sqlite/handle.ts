@@ -39,10 +39,7 @@ export interface HandlerRun<T> {
   complete(returned: unknown): T;
 }
 
-/**
- * Runs a handler inside the open transaction, while the connection refuses what no handler may do.
- * @throws what the handler threw, or what SQLite made of its statements
- */
+/** Runs a handler inside the open transaction. @throws what it threw, or what SQLite made of its statements */
 export async function runHandler<T>(connection: Connection, run: HandlerRun<T>, observer?: TransactionObserver) {
   connection.isInHandler = true;
   const transaction = new HandlerTransaction(() => connection.database.isTransaction, observer);

@@ -38,10 +38,7 @@ const WAL_NOT_RESTARTED =
   "reads it, such as a backup. After a disk failure, restart when that has ended: until then a power failure could " +
   "lose acknowledged events";
 
-/**
- * Opens the embedded database, brings its schema up to date and returns the store.
- * @throws MigrationError for a newer schema, another environment's database, or a file that is replaced meanwhile
- */
+/** @throws MigrationError for a newer schema, another environment's database, or a file that is replaced meanwhile */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   makePrivateFolder(dirname(options.path));
   const createdFile = existsSync(options.path) ? undefined : options.path;
@@ -64,7 +61,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const reader = new Connection(path);
     reader.database.exec("PRAGMA query_only = ON");
     const store = createStore(writer, reader, flusher, { ...options, path });
-    return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [], notes };
+    return { store, applied, createdFile, previousBaseUrl, durabilityWarnings: [], notes };
   } catch (error) {
     writer.close();
     throw error;

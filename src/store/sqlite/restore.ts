@@ -29,10 +29,7 @@ interface RestoreOptions {
   readonly now: Date;
 }
 
-/**
- * Puts a copy in the place of the database, and keeps what was there beside it, damaged or not.
- * @throws MaintenanceError where the copy is not sound, or the database is in use; nothing is changed then
- */
+/** Keeps what was there. @throws MaintenanceError for an unsound copy, or a database in use; nothing is changed then */
 export async function restoreSqlite({ from, path: named, environment, now }: RestoreOptions): Promise<Restored> {
   // A link stays one, and what it leads to stays on its disk.
   const path = existsSync(named) ? realpathSync(named) : named;

@@ -58,10 +58,7 @@ const OF_QUERY = {
   handleCopyData: "function",
 };
 
-/**
- * Checks, before a client connects, that the installed driver has the members that decision 0093 lists.
- * @throws Error that names the first one that is missing, the installed version and the supported one
- */
+/** For decision 0093. @throws Error that names the first missing member, the installed version and the supported one */
 export function assertDriver(client: pg.ClientBase): void {
   const { connection } = internalsOf(client);
   const expected: readonly [name: string, holder: unknown, kinds: Readonly<Record<string, string>>][] = [

@@ -11,10 +11,7 @@ const STARTING = ["57P01", "57P02", "57P03", "53300"];
 const PERMANENT_CODES = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
 const DUPLICATE = ["23505", "42P06"];
 
-/**
- * Connects once, makes the schema where it is missing, and determines what every session begins with.
- * @throws the driver's own error: at once where it would come again, after 2.5 s without an answer
- */
+/** @throws the driver's own error: at once where it would come again, after 2.5 s without an answer */
 export async function firstConnection(
   url: string,
   schema: string | undefined,
