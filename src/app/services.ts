@@ -177,7 +177,6 @@ function retrySettings(config: Config): Receiver["settings"]["retry"] {
 function createCounters(metrics: Metrics, { registry, store, clock, logger }: ServiceDependencies) {
   const arrivals = createArrivalCounts(registry.types);
   const rollupCounts = createRollupCounts();
-  const onItem = (result: Parameters<OnResponse>[0], source: string) => arrivals.note(source, result);
   const onResponse: OnResponse = (result, status, ms, source) => {
     metrics.callback(result, status, ms / 1_000, source);
     rollupCounts.note(source ?? "", result.outcome, ms);
@@ -187,7 +186,7 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: Se
     arrivals,
     rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger),
     onResponse,
-    onItem,
+    onItem: (result: Parameters<OnResponse>[0], source: string) => arrivals.note(source, result),
     noteAccepted: rollupCounts.noteAccepted,
   };
 }

@@ -40,7 +40,6 @@ export function configurationCommand(name: string): Command {
 
 const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;
 const NOTHING = /^\s*(?:#.*)?$/;
-const QUOTES = ["'", '"', "`"];
 
 /** Sets what the file holds, where the environment does not. @throws UserError */
 export function loadEnvFile(file: string): void {
@@ -64,7 +63,7 @@ function invalidLine(lines: readonly string[]): number | undefined {
     const [, value] = ASSIGNMENT.exec(line) ?? [];
     if (value === undefined) return index + 1;
     const [first = ""] = value;
-    if (QUOTES.includes(first) && !value.slice(1).includes(first)) quote = first;
+    if (/["'`]/.test(first) && !value.slice(1).includes(first)) quote = first;
   }
   return undefined;
 }

@@ -119,17 +119,13 @@ function sourceNamed(sources: readonly ConfiguredSource[], name: string): Config
   throw new TypeError(`send: there is no source ${JSON.stringify(name)}: ${known}`);
 }
 
-function reportFailure(
-  { lines, printFailures }: Sender,
-  type: string,
-  { status, headers }: CallbackResponse,
-): string | undefined {
+function reportFailure(sender: Sender, type: string, { status, headers }: CallbackResponse): string | undefined {
   if (status < 500) return undefined;
   const requestId = headers.get("x-request-id");
   // The line is written in the turn of the response.
-  const line = lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
+  const line = sender.lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
   if (line === undefined) return undefined;
   const failure = withHandlersFrames(String(line.error));
-  if (printFailures) process.stderr.write(`${type} returned ${status}: ${failure}\n`);
+  if (sender.printFailures) process.stderr.write(`${type} returned ${status}: ${failure}\n`);
   return failure;
 }

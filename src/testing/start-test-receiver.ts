@@ -65,11 +65,7 @@ const NEVER_MS = 2 ** 31 - 1;
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
   const database = await temporaryDatabase(options.databaseUrl);
   try {
-    const { handlers = [], sources = {} } = options;
-    const config = loadConfig(
-      { ...testEnvironment(), DATABASE_URL: database.url, ...options.env },
-      { handlers, sources },
-    );
+    const config = loadConfig({ ...testEnvironment(), DATABASE_URL: database.url, ...options.env }, options);
     return await startOn(database, config, options, await configuredSources(config));
   } catch (error) {
     await database.remove();

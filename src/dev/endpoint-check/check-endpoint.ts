@@ -96,15 +96,11 @@ const PAGE = 100;
 const MAX_PAGES = 20;
 
 /** Looks for a row after `end` for some seconds: another process may have to write it first. */
-async function findLoggedRequest(
-  { flush, rows }: CallbackLogReader,
-  end: number,
-  isOurs: (row: StoredCallback) => boolean,
-): Promise<StoredCallback | undefined> {
+async function findLoggedRequest(log: CallbackLogReader, end: number, isOurs: (row: StoredCallback) => boolean) {
   async function searchOnce(): Promise<StoredCallback | undefined> {
     let last = end;
     for (let count = 0; count < MAX_PAGES; count += 1) {
-      const page = await rows.after(last, PAGE);
+      const page = await log.rows.after(last, PAGE);
       const row = page.find(isOurs);
       if (row !== undefined || page.length < PAGE) return row;
       last = page.at(-1)?.id ?? last;
@@ -114,7 +110,7 @@ async function findLoggedRequest(
 
   const until = performance.now() + SEARCH_TIMEOUT_MS;
   for (;;) {
-    await flush();
+    await log.flush();
     const row = await searchOnce();
     if (row !== undefined || performance.now() > until) return row;
     await sleep(SEARCH_INTERVAL_MS);

@@ -51,10 +51,8 @@ interface SignedCallback {
 }
 
 /** @throws NoResponseError */
-export async function sendSigned(
-  { path, headers, body }: SignedCallback,
-  { origin, certificate, timeLimitMs }: OwnListener,
-) {
+export async function sendSigned(callback: SignedCallback, { origin, certificate, timeLimitMs }: OwnListener) {
+  const { path, headers, body } = callback;
   const url = `${origin}${path}`;
   const startedAt = performance.now();
   const sending = { method: "POST", headers, body, timeLimitMs, certificate } as const;
