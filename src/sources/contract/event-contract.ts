@@ -1,6 +1,5 @@
 import {
   type Clock,
-  type FaultCode,
   isJsonObject,
   isRefused,
   type JsonObject,
@@ -58,7 +57,7 @@ export function createEventContract(data: ContractData, environment: ContractEnv
   const id = idOf(data);
   const identity = identityOf(data, data.isIdSigned ?? id.isSigned);
   const readKey = compileKey(identity, id);
-  const readEvent = compileEvent(data, { identity, readKey, clock: environment.clock });
+  const readEvent = compileEvent(data, identity, readKey, environment.clock);
   const rules = { decode, origin: environment.origin, hashBytes: compileBytes(data) };
   const readItems = batch && naming({ option: "batch.at" }, () => compileBatch(batch));
   const compiled = handshakes.map((handshake, index) =>
@@ -131,27 +130,25 @@ export function idOf({ id, signs = [] }: Pick<ContractData, "id" | "signs">): Te
 /** @param at what stands before the names of an item's places in a message */
 type ReadEvent = (reading: Readable, at: string) => Envelope | Refused;
 
-interface EventRules {
-  readonly identity: EventIdentity;
-  readonly readKey: ReturnType<typeof compileKey>;
-  readonly clock: Clock;
-}
-
-function compileEvent(data: ContractData, { identity, readKey, clock }: EventRules): ReadEvent {
+function compileEvent(
+  data: ContractData,
+  identity: EventIdentity,
+  readKey: ReturnType<typeof compileKey>,
+  clock: Clock,
+): ReadEvent {
   const type = naming({ option: "type" }, () => compileText(data.type));
   const eventTime = naming({ option: "eventTime.at" }, () => compileEventTime(data.eventTime, clock));
   const fallback = data.batch === undefined ? "body" : "item";
-  const payloads = naming({ option: "data" }, () =>
-    [data.data ?? fallback].flat().map((text) => compileLocation(text)),
-  );
+  const payloads = naming({ option: "data" }, () => [data.data ?? fallback].flat().map((at) => compileLocation(at)));
   // Handlers find the platform's id there where it is not the key.
   const idHeaders = identity === "bytes" || identity === "delivery" ? headersIn(data.id) : [];
   const headers = [...new Set([...(data.headers ?? []), ...idHeaders].map((name) => name.toLowerCase()))];
   return (reading, at) => {
     const eventId = readKey(reading, at);
     if (typeof eventId !== "string") return eventId;
-    const eventType = textOf(type, reading, { code: "event_type_missing", at });
-    if (typeof eventType !== "string") return eventType;
+    const eventType = readKept(type, reading);
+    if ("fault" in eventType)
+      return refused("event_type_missing", { message: `${at}${type.name}: ${eventType.fault}` });
     const values = payloads.map((location) => location.read(reading));
     const payload = values.find((value) => value !== undefined && value !== null);
     if (payload === undefined) {
@@ -161,7 +158,7 @@ function compileEvent(data: ContractData, { identity, readKey, clock }: EventRul
     const shown = selectHeaders(headers, reading);
     const json: JsonObject = {
       event_id: eventId,
-      event_type: eventType,
+      event_type: eventType.text,
       timestamp: eventTime(reading),
       data: objectOf(payload),
       ...(shown !== undefined && { headers: shown }),
@@ -176,15 +173,6 @@ function headersIn(places: ContractData["id"]): string[] {
     const inner = place.includes("{") ? place.split(/[{}]/) : [place];
     return inner.filter((one) => one.startsWith("header.")).map((one) => one.slice("header.".length));
   });
-}
-
-function textOf(
-  location: TextLocation,
-  reading: Readable,
-  { code, at }: { code: FaultCode; at: string },
-): string | Refused {
-  const kept = readKept(location, reading);
-  return "text" in kept ? kept.text : refused(code, { message: `${at}${location.name}: ${kept.fault}` });
 }
 
 /** `data` is an object for every handler: `{ items }` of an array, `{ value }` of anything else. */

@@ -55,10 +55,8 @@ export class SampleDraft implements Readable {
 
   constructor(batch: BatchData | undefined, made: Made | undefined) {
     this.headers = { ...made?.headers };
-    const { body, item, parent } = batch === undefined ? { body: made?.body ?? {} } : batched(batch, made?.body);
-    this.body = body;
-    this.item = item;
-    this.parent = parent;
+    const bare = { body: made?.body ?? {}, item: undefined, parent: undefined };
+    ({ body: this.body, item: this.item, parent: this.parent } = batch ? batched(batch, made?.body) : bare);
   }
 
   header(name: string): string | undefined {
@@ -117,10 +115,7 @@ function put(root: JsonValue, path: readonly PathKey[], value: JsonValue): boole
 }
 
 /** A body with one event in the (first) array of its batch. */
-function batched(
-  { at }: BatchData,
-  made: JsonValue | undefined,
-): { body: JsonValue; item: JsonValue; parent?: JsonValue | undefined } {
+function batched({ at }: BatchData, made: JsonValue | undefined) {
   const [first = "body"] = [at].flat();
   const [outer = "", ...inner] = (first.endsWith("[]") ? first.slice(0, -2) : first).split("[]");
   if (made !== undefined) return { body: made, ...existing(made, outer, inner) };

@@ -142,9 +142,10 @@ function encode(format: BodyFormat, content: JsonValue): [contentType: string, t
   throw new TypeError(`got a body of the format ${name}; have the platform send a test event`);
 }
 
-const fieldOf = ([name, value]: [string, unknown]): [string, string] => {
-  return [name, typeof value === "object" ? JSON.stringify(value) : String(value)];
-};
+const fieldOf = ([name, value]: [string, unknown]): [string, string] => [
+  name,
+  typeof value === "object" ? JSON.stringify(value) : String(value),
+];
 
 /** Encodes a value that the contract decodes inside the body. */
 function encodeInner(content: JsonValue, { at, as }: InnerText): void {

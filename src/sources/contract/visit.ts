@@ -10,11 +10,6 @@ const MAX_BYTES = 65_536;
  */
 export async function visitAddress(url: string, timeLimitMs = TIME_LIMIT_MS): Promise<void> {
   const target = new URL(url);
-  const { status } = await sendRequest(target, {
-    method: "GET",
-    headers: {},
-    timeLimitMs,
-    maxBytes: MAX_BYTES,
-  });
+  const { status } = await sendRequest(target, { method: "GET", headers: {}, timeLimitMs, maxBytes: MAX_BYTES });
   if (status < 200 || status > 299) throw new Error(`${target.host} answered a visit with ${status}`);
 }

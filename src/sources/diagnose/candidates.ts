@@ -79,7 +79,7 @@ export function compileCandidates(data: HmacData, source: SignedSource) {
     return !Array.isArray(bytes) && !(bytes instanceof Uint8Array) && isRefused(bytes) ? undefined : (bytes as Content);
   };
 
-  function ofOtherSource(name: string): Required<Pick<Candidate, "findings" | "remedy">> {
+  function ofOtherSource(name: string): Pick<Candidate, "findings" | "remedy"> {
     const message = `The signature was made with the secret of source ${name}: are the addresses swapped?`;
     const remedy = `At ${title}, compare the addresses of both sources, and the one that it shows for ${sourceName} with ${secretName(0)}.`;
     return { findings: [{ code: "other_environment", message }], remedy: { other_environment: remedy } };

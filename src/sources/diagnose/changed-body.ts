@@ -13,10 +13,7 @@ export function guessFrom(body: Uint8Array): Finding {
 }
 
 /** A body that may have been signed, and `how` it differs, in words that follow "The signature matches the body". */
-export interface RewrittenBody {
-  readonly text: string;
-  readonly how: string;
-}
+type RewrittenBody = { readonly text: string; readonly how: string };
 
 const BOM = "\ufeff";
 /** An indent costs two characters a level on each line; real payloads have fewer levels. */
@@ -59,10 +56,7 @@ function layouts(body: Uint8Array, text: string): RewrittenBody[] {
     { text: compact, how: "written as JSON without spaces" },
     { text: spaced, how: "written as JSON with a space after each comma and colon, as Python does" },
     { text: ascii(spaced), how: "written as JSON with spaces and \\uXXXX escapes, as Python does" },
-    {
-      text: ascii(compact).replaceAll("/", "\\/"),
-      how: "written as JSON with \\/ and \\uXXXX escapes, as PHP does",
-    },
+    { text: ascii(compact).replaceAll("/", "\\/"), how: "written as JSON with \\/ and \\uXXXX escapes, as PHP does" },
     { text: compact.replaceAll("/", "\\/"), how: "written as JSON with \\/ for each slash, as PHP does" },
     { text: ascii(compact), how: "written as JSON with \\uXXXX escapes" },
     { text: indented, how: "written as JSON with an indent of two spaces" },

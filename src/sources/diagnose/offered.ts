@@ -90,13 +90,8 @@ export function compileOffered(data: HmacData): (headers: DistinctHeaders) => Of
     if (other === undefined) return { digests: [], findings: [{ code: "missing", message: `${none}.` }] };
     const [name, sender] = other;
     const { digests, findings, timestamp } = readLoosely(headers[name.toLowerCase()] ?? []);
-    const message = `${none}, but \`${name}\`${sender}.`;
-    return {
-      digests,
-      findings: [{ code: "other_header", message }],
-      ifRight: findings,
-      ...(timestamp !== undefined && { timestamp }),
-    };
+    const finding: Finding = { code: "other_header", message: `${none}, but \`${name}\`${sender}.` };
+    return { digests, findings: [finding], ifRight: findings, ...(timestamp !== undefined && { timestamp }) };
   }
 
   /** Only its length says what came instead of a digest. */
@@ -121,13 +116,9 @@ function timestampText(
   const { fields } = signature;
   if (fields?.timestamp === undefined) return textIn(headers, [timestamp?.header ?? []].flat());
   const start = `${fields.timestamp}${fields.assignment}`;
-  const parts = values
-    .filter(({ length }) => length <= MAX_HEADER_LENGTH)
-    .flatMap((value) => value.split(fields.separator));
-  return parts
-    .find((part) => part.trim().startsWith(start))
-    ?.trim()
-    .slice(start.length);
+  const short = values.filter(({ length }) => length <= MAX_HEADER_LENGTH);
+  const parts = short.flatMap((value) => value.split(fields.separator)).map((part) => part.trim());
+  return parts.find((part) => part.startsWith(start))?.slice(start.length);
 }
 
 function looseReader({ algorithm = "sha256", signature }: HmacData) {
@@ -150,10 +141,8 @@ function looseReader({ algorithm = "sha256", signature }: HmacData) {
     if (sentEncoding !== wanted) {
       const message = `The signature is in ${NAMES[sentEncoding]}, expected ${NAMES[wanted]}.`;
       findings.push({ code: "encoding", message });
-    } else if (sentEncoding === "hex" && /[A-F]/.test(text) && signature.anyCase !== true) {
-      const message = "The signature is in upper-case hexadecimal, expected lower case.";
-      findings.push({ code: "encoding", message });
-    }
+    } else if (sentEncoding === "hex" && /[A-F]/.test(text) && signature.anyCase !== true)
+      findings.push({ code: "encoding", message: "The signature is in upper-case hexadecimal, expected lower case." });
     return findings;
   }
 

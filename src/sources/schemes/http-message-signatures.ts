@@ -145,7 +145,7 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
   const ofBody = request.body.length === 0 ? [] : ["content-digest"];
   const uncovered = [...options.required, ...ofBody].find((name) => !covered.includes(name));
   if (uncovered !== undefined) return malformed(`\`${label}\`: does not cover ${uncovered}`);
-  const base = signatureBase(covered, input, { request, origin: options.origin });
+  const base = signatureBase(covered, input, request, options.origin);
   if (typeof base !== "string") return base;
   const { parameters } = input;
   const [id, algorithm] = [parameters.get("keyid"), parameters.get("alg")];
@@ -187,19 +187,20 @@ function coveredComponents({ items }: InnerList): string[] | Refused {
   return names;
 }
 
-interface BaseContext {
-  readonly request: SignedRequest;
-  readonly origin: () => string;
-}
-
 /** Of latin1: another character would lose its upper byte, and stand for one that was signed. */
 const SENT = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** RFC 9421 §2.5, as latin1. */
-function signatureBase(covered: readonly string[], input: InnerList, context: BaseContext): string | Refused {
+function signatureBase(
+  covered: readonly string[],
+  input: InnerList,
+  request: SignedRequest,
+  origin: () => string,
+): string | Refused {
   const lines: string[] = [];
   for (const name of covered) {
-    const value = name.startsWith("@") ? derived(name, context) : fieldValue(name, context.request);
+    // §2.1. Node gives each value without white space around it: cutting more off would let one id have two spellings.
+    const value = name.startsWith("@") ? derived(name, request, origin) : request.headers[name]?.join(", ");
     if (value === undefined) return malformed(`"${name}": not in the request, or not understood`);
     if (!SENT.test(value)) return malformed(`"${name}": has a character that cannot be sent`);
     lines.push(`"${name}": ${value}`);
@@ -208,14 +209,8 @@ function signatureBase(covered: readonly string[], input: InnerList, context: Ba
   return lines.join("\n");
 }
 
-/** RFC 9421 §2.1. Node gives each value without white space around it: cutting more off would let one id have two spellings. */
-function fieldValue(name: string, { headers }: SignedRequest): string | undefined {
-  return headers[name]?.join(", ");
-}
-
 /** RFC 9421 §2.2. The address is the one that is registered: the sender chooses `Host`. */
-function derived(name: string, { request, origin }: BaseContext): string | undefined {
-  const { method, target } = request;
+function derived(name: string, { method, target }: SignedRequest, origin: () => string): string | undefined {
   const query = target.indexOf("?");
   if (name === "@method") return method;
   if (name === "@target-uri") return origin() + target;
@@ -226,11 +221,7 @@ function derived(name: string, { request, origin }: BaseContext): string | undef
   return name === "@query" ? (query === -1 ? "?" : target.slice(query)) : undefined;
 }
 
-function timeFault(
-  label: string,
-  { parameters }: InnerList,
-  { toleranceSeconds, clock }: Judging,
-): Refused | undefined {
+function timeFault(label: string, { parameters }: InnerList, { toleranceSeconds, clock }: Judging) {
   const now = clock.now().getTime() / 1_000;
   const created = parameters.get("created");
   const expires = parameters.get("expires");

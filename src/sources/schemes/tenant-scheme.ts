@@ -183,9 +183,7 @@ export function isTenantUnknown(refusal: Refused): refusal is UnknownTenant {
 }
 
 /** The tenant in the path of a request, such as `acme.example`; empty where the path has no parameters. */
-export function tenantIn({ params = {} }: Pick<SignedRequest, "params">): string {
-  return tenantName(params);
-}
+export const tenantIn = ({ params = {} }: Pick<SignedRequest, "params">): string => tenantName(params);
 
 /** The id of another tenant of the same path. Undefined where the path had other parameters when it was stored. */
 function idOf(tenant: string, { params = {} }: Pick<SignedRequest, "params">): string | undefined {

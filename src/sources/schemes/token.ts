@@ -24,17 +24,11 @@ export function createTokenScheme({ tokens, header, prefix }: TokenOptions): Sch
   return createCredentialScheme(texts, credentialHeader(header, prefix));
 }
 
-export interface BasicCredentials {
-  /** Without a colon, which ends it (RFC 7617 §2). */
-  readonly user: string;
-  readonly password: string;
-}
-
 /**
- * Basic authentication, in UTF-8 (RFC 7617).
+ * Basic authentication, in UTF-8 (RFC 7617). A user has no colon, which ends it (§2).
  * @param credentials the current pair first @throws TypeError for a user or a password that cannot be sent, or none
  */
-export function createBasicScheme(credentials: readonly BasicCredentials[]): Scheme {
+export function createBasicScheme(credentials: readonly Readonly<Record<"user" | "password", string>>[]): Scheme {
   const pairs = credentials.map(({ user, password }) => {
     if (user.includes(":")) throw optionError("user", "a text with a colon", "none");
     return `${user}:${assertSecret(password)}`;
