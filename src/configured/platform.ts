@@ -136,6 +136,9 @@ export function addressesOf(
   return ofSource.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }
 
-export function providerPlatform(oidc: NonNullable<Config["admin"]["oidc"]>, environment: Config["environment"]) {
+export function providerPlatform(
+  oidc: NonNullable<Config["admin"]["oidc"]>,
+  environment: Config["environment"],
+): Platform {
   return createPlatform(oidc, environment === "production");
 }
