@@ -55,8 +55,8 @@ export function createPlatform(settings: PlatformSettings, requireHttps: boolean
 }
 
 /**
- * RFC 6749 §2.3.1: in the header, unless `clientAuth` names the body. Where it is not set, the body is for a server that
- * takes the secret nowhere else, as Apple's does.
+ * RFC 6749 §2.3.1: in the header, unless `clientAuth` names the body. Without `clientAuth`, a server that takes the
+ * secret only in the body, as Apple's does, gets it there.
  */
 function clientAuthentication({ clientAuth, clientSecret }: PlatformSettings): oauth.ClientAuth {
   const methods = {

@@ -55,7 +55,7 @@ export function createUserTokens(given: UserTokensDependencies) {
         if (leased === "leased") await waitForRefresh(userId, deadline);
         if (typeof leased === "string") continue;
         // Another process may have replaced the tokens before the lease.
-        // biome-ignore lint/plugin: two ciphertexts of our database, which no client has sent.
+        // biome-ignore lint/plugin: ciphertexts of our database, from no client.
         if (Buffer.compare(leased.encrypted, stored.encrypted) !== 0) await store.release(userId, lease.owner);
         else {
           const fresh = await refresh(leased, lease, deps);

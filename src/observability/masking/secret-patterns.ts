@@ -104,7 +104,7 @@ function isOfRun(code: number): boolean {
   return (code >= ZERO && code < ZERO + 10) || code === 32 || code === 45;
 }
 
-/** Masks the card numbers in a run of digits, in one piece or in groups, also where other numbers stand beside. */
+/** Masks the card numbers in a run of digits. They may be in groups, and other numbers may stand beside them. */
 function withoutCards(run: string): string {
   const groups = run.split(/([ -])/);
   let replaced = "";
