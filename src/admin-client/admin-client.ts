@@ -7,8 +7,8 @@ import { type AdminClientOptions, createRequests, type Requests, urlOf } from ".
 export type PageParams = api.InputOf<typeof api.PAGE_QUERY>;
 
 /**
- * Selects callbacks; an absent field matches all. Times are in ISO 8601 with their zone, a status is a number or a class
- * such as `4xx`, and an outcome is one, or several separated by commas.
+ * Selects callbacks; an absent field matches all. Times are in ISO 8601 with their zone. A status is a number or a
+ * class such as `4xx`. Outcomes are separated by commas.
  */
 export type CallbackFilters = Omit<api.InputOf<typeof api.CALLBACK_FILTER>, "status"> & {
   readonly status?: string | number | undefined;

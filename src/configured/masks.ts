@@ -32,7 +32,7 @@ export function credentialMask({ credentialPlaces }: SourceDefinition, kind: "he
   return (name: string, value: unknown): unknown => (names.has(name.toLowerCase()) ? MASKED : value);
 }
 
-/** The mask of a source's requests, and of requests without a source. A function may read any of their headers. */
+/** The mask of a source's requests, and of requests without a source. A verifying function may read any header. */
 export type MaskFor = (source: string | null | undefined) => Mask;
 
 export function masksOf(config: Config, sources: MaskedSources): { mask: Mask; maskFor: MaskFor } {

@@ -23,7 +23,7 @@ export type SparingLog = (level: "warn" | "error", entry: Entry) => void;
 /** Codes and names of errors are few; past this many, the rest counts as one cause. */
 const MAX_CAUSES = 100;
 
-/** Writes one line a minute for each message and cause, by the error's code or name; the next says how many it left out. */
+/** Writes one line a minute for each message and cause (the error's code or name). The next says how many it left out. */
 export function createSparingLog(log: Log, clock: Clock): SparingLog {
   const causes = new Map<string, { readonly mayWrite: (now: Date) => boolean; leftOut: number }>();
   return (level, { fields, message, cause = "" }) => {

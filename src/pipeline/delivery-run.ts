@@ -92,7 +92,7 @@ export class DeliveryRun implements PendingLookup {
 
   /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event, (g) log it, in one transaction. */
   #dispatch(): void {
-    const { key, content, version, deadline, buildLogEntry, attempt } = this.#delivery;
+    const { key, content, version, deadline, buildLogEntry, rerun } = this.#delivery;
     const { isJson } = content;
     const eventType = content.typeOf();
     if (isRefused(eventType)) return void this.#keep(eventType);
@@ -107,8 +107,8 @@ export class DeliveryRun implements PendingLookup {
       deadline,
       kind: "inline",
       mode: "commit",
-      mayBeAccepted: this.#delivery.answer !== "inline" && attempt === undefined,
-      ...attempt,
+      mayBeAccepted: this.#delivery.answer !== "inline" && rerun === undefined,
+      ...rerun,
       context: this.#context,
       buildLogEntry: (outcome) =>
         this.#state.kind === "accepted" ? undefined : buildLogEntry({ outcome, ...key, eventType, isJson }),
@@ -125,17 +125,18 @@ export class DeliveryRun implements PendingLookup {
     clearTimeout(this.#answerTimer);
     // Otherwise it could be accepted after it was kept, and run again by itself.
     if (this.#state.kind === "accepting") await this.#state.done;
-    // It would hold its place for as long as others hold its slot.
+    // Waiting for its handler's slot, it would hold a place of the concurrency limit.
     const isBusy = outcome.code === "handler_busy" && input?.mayBeAccepted === true;
     if (isBusy && this.#state.kind !== "accepted")
       return this.#settle(await acceptForLater(this.#delivery, this.#receiver));
     if (outcome.kind === "refused")
       return this.#settle(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
     const isKept = input !== undefined && (await storeFailure(input, outcome, this.#receiver));
-    const { contract, callback } = this.#delivery;
-    // Sent again, it would be another event, and both would run.
-    const isNewAgain = contract.hasDeliveryKeys || this.key.eventId.startsWith(callback?.deliveryId ?? "\0");
-    this.#settle(isKept && isNewAgain ? { ...outcome, isKept } : outcome);
+    const { contract, callback: { deliveryId } = {} } = this.#delivery;
+    // A redelivery would have another key, and the event would run twice.
+    const isKeyOfDelivery =
+      contract.hasDeliveryKeys || (deliveryId !== undefined && this.key.eventId.startsWith(deliveryId));
+    this.#settle(isKept && isKeyOfDelivery ? { ...outcome, isKept } : outcome);
   }
 
   /** Answer mode `within`: the timer runs while the event waits for another delivery, too. */

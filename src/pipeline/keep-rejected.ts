@@ -36,14 +36,14 @@ async function keepRejected(
 
 /** An event that was read, but for its type where that is empty. */
 export function keepRefused(
-  { key, version, content, contract, callback, attempt }: Delivery,
+  { key, version, content, contract, callback, rerun }: Delivery,
   eventType: string,
   refusal: Refused,
   receiver: Receiver,
 ): Promise<Outcome> {
   const { bodySha256 } = content;
   const body = eventType === "" && callback !== undefined ? keptRequest(callback) : content.body;
-  const event = { key, version, eventType, body, bodySha256, firstFailedAt: attempt?.keptAt };
+  const event = { key, version, eventType, body, bodySha256, firstFailedAt: rerun?.keptAt };
   return keepRejected(event, refusal, contract.invalid, receiver);
 }
 

@@ -55,11 +55,11 @@ function readCallback(callback: Callback, { signedText }: Verified, receiver: Re
 interface Reading {
   readonly signedText?: Verified["signedText"];
   /** Of a callback that was kept; its events that cannot be read stay kept. */
-  readonly attempt?: Delivery["attempt"];
+  readonly rerun?: Delivery["rerun"];
 }
 
 export function processRead(callback: Callback, read: ReadCallback, reading: Reading, receiver: Receiver): void {
-  if (read.kind === "event") return processDelivery(deliveryOf(callback, read.event, reading.attempt), receiver);
+  if (read.kind === "event") return processDelivery(deliveryOf(callback, read.event, reading.rerun), receiver);
   if (read.kind === "batch") return processBatch(callback, read, reading, receiver);
   void settleHandshake(callback, read.respond, { isVerified: true });
 }
@@ -78,7 +78,7 @@ async function settleHandshake(
   }
 }
 
-function deliveryOf(callback: Callback, content: EventContent, attempt?: Delivery["attempt"]): Delivery {
+function deliveryOf(callback: Callback, content: EventContent, rerun?: Delivery["rerun"]): Delivery {
   const { source, version, deadline, context, buildLogEntry, settleItem, settle } = callback;
   const { contract, answer } = source;
   const key = { source: keySourceOf(callback), eventId: content.eventId };
@@ -93,7 +93,7 @@ function deliveryOf(callback: Callback, content: EventContent, attempt?: Deliver
     deadline,
     context,
     callback,
-    ...(attempt !== undefined && { attempt }),
+    ...(rerun !== undefined && { rerun }),
     buildLogEntry,
     settleItem,
     settle,
@@ -104,7 +104,7 @@ function deliveryOf(callback: Callback, content: EventContent, attempt?: Deliver
 function processBatch(
   callback: Callback,
   { events, invalid }: Extract<ReadCallback, { kind: "batch" }>,
-  { signedText, attempt }: Reading,
+  { signedText, rerun }: Reading,
   receiver: Receiver,
 ): void {
   const start = (event: EventContent | Refused, settleEvent: (outcome: Outcome) => void): void => {
@@ -121,9 +121,9 @@ function processBatch(
     };
     const settleItem = (result: CallbackResult) => callback.settleItem(ofItem(result));
     const buildLogEntry = (result: CallbackResult) => callback.buildLogEntry(ofItem(result));
-    processDelivery({ ...deliveryOf(callback, event, attempt), buildLogEntry, settleItem, settle }, receiver);
+    processDelivery({ ...deliveryOf(callback, event, rerun), buildLogEntry, settleItem, settle }, receiver);
   };
-  const isKeptAlready = invalid === undefined || attempt !== undefined;
+  const isKeptAlready = invalid === undefined || rerun !== undefined;
   const items = isKeptAlready ? events : [...events, invalid];
   const queueOf = (item: (typeof items)[number]) => {
     // If events may be accepted, one that would have to wait is accepted, and holds no place.

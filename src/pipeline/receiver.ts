@@ -101,8 +101,8 @@ export interface Delivery
   readonly contract: Pick<Contract, "unhandled" | "isWanted" | "hasDeliveryKeys"> & Partial<Pick<Contract, "invalid">>;
   /** It is kept where its event's type cannot be read. */
   readonly callback?: Callback;
-  /** Default: the first attempt, in a callback. */
-  readonly attempt?: KeptAttempt;
+  /** Set where a kept callback is read and run again; default: the first attempt, in a callback. */
+  readonly rerun?: Rerun;
   readonly answer: AnswerMode;
   /** When the platform has its response at the latest, on the scale of `performance.now()`; only in mode `within`. */
   readonly answerBy?: number | undefined;
@@ -162,8 +162,8 @@ export interface Receiver {
   readonly describeError: (error: unknown) => string;
 }
 
-/** How an event is run that was kept. */
-export type KeptAttempt = Pick<AttemptInput, "kind" | "mode" | "dryRun" | "stopping"> &
+/** How the events of a kept callback are run again. */
+export type Rerun = Pick<AttemptInput, "kind" | "mode" | "dryRun" | "stopping"> &
   Required<Pick<AttemptInput, "keptAt">>;
 
 /** An identified event that is about to be run: from a callback, the retry loop or an operator. */

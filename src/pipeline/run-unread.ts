@@ -13,7 +13,7 @@ import type { SignedText } from "../sources/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 import { BODY, type KeptRequest } from "./keep-rejected.ts";
 import { processRead } from "./pipeline.ts";
-import type { AttemptInput, Callback, CallbackResult, KeptAttempt, Receiver } from "./receiver.ts";
+import type { AttemptInput, Callback, CallbackResult, Receiver, Rerun } from "./receiver.ts";
 
 /**
  * Reads a kept callback again, by the contract of today, and runs its events under their keys. It goes where each of them
@@ -22,7 +22,7 @@ import type { AttemptInput, Callback, CallbackResult, KeptAttempt, Receiver } fr
 export async function runUnread(
   failure: StoredFailure,
   body: Uint8Array,
-  attempt: KeptAttempt & Pick<AttemptInput, "version" | "deadline">,
+  rerun: Rerun & Pick<AttemptInput, "version" | "deadline">,
   receiver: Receiver,
 ): Promise<AttemptOutcome> {
   const source = receiver.sourcesByName.get(sourceOf(failure));
@@ -31,7 +31,7 @@ export async function runUnread(
   const { signed, ...kept }: KeptRequest = JSON.parse(Buffer.from(body).toString());
   const signedText: SignedText = (text, hasTime) => String(signed?.[Number(hasTime)]).replaceAll(BODY, () => text);
   const { deliveryId = failure.eventId } = kept;
-  const request = { ...kept, body: Buffer.from(kept.body, "base64"), deliveryId, receivedAt: attempt.keptAt };
+  const request = { ...kept, body: Buffer.from(kept.body, "base64"), deliveryId, receivedAt: rerun.keptAt };
   const read = source.contract.read(request, signed && signedText);
   if (isRefused(read)) return read;
   if (read.kind === "handshake") return success({});
@@ -40,9 +40,9 @@ export async function runUnread(
     const callback: Callback = {
       ...request,
       source: { ...source, answer: "inline" },
-      version: attempt.version,
+      version: rerun.version,
       startedAt: performance.now(),
-      deadline: attempt.deadline,
+      deadline: rerun.deadline,
       context: new AsyncResource("oncehook.replay"),
       buildLogEntry: () => undefined,
       settleItem: (result) => void results.push(result),
@@ -51,10 +51,10 @@ export async function runUnread(
         resolve(result.outcome);
       },
     };
-    processRead(callback, read, { attempt }, receiver);
+    processRead(callback, read, { rerun }, receiver);
   });
   if (read.kind === "batch" && read.invalid !== undefined) return read.invalid;
-  if (attempt.mode === "commit" && (await areDurable(results, failure, receiver)))
+  if (rerun.mode === "commit" && (await areDurable(results, failure, receiver)))
     await receiver.store.failures.remove(failure);
   return attemptOutcome(outcome);
 }

@@ -31,7 +31,7 @@ export function createMemoryCounter(max = MAX_COUNTERS): CountHit {
 const SHARED_TIMEOUT_MS = 250;
 const COOLDOWN_MS = 5_000;
 
-/** Counts in this process while the database is slow or away: no limit becomes an outage, and no request waits long. */
+/** Counts in this process while the database is slow or away. So no limit becomes an outage, and no request waits. */
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
   const local = createMemoryCounter();
   let coolingDownUntil = Number.NEGATIVE_INFINITY;

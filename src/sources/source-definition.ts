@@ -28,8 +28,9 @@ export interface PlatformFacts {
   /** Its own page on how it signs. */
   readonly docs: string;
   /**
-   * The proof of its preset: its SDK that signs; its SDK that verifies, or a published vector. Without an SDK for it: a
-   * library that a community maintains, or a vector of one. Default: only its documentation.
+   * The proof of its preset. `signs`: its SDK signs. `verifies`: its SDK verifies, or it publishes a vector.
+   * `community`: a library or a vector of others. `own`: a source of the configuration, never a preset. Default: only
+   * its documentation.
    */
   readonly proof?: "signs" | "verifies" | "community" | "own";
   /**

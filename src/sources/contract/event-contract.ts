@@ -26,7 +26,7 @@ export interface ContractData extends BodyData, IdentityData {
   readonly type: TextPlace | readonly TextPlace[];
   /** The place of the event's time. The envelope has the time of receipt where that place holds none. */
   readonly eventTime?: EventTimeData;
-  /** Every event has its own time in the signed bytes, so that old records need not be kept. Default false. */
+  /** Each event has its time in the signed bytes: `RECORD_RETENTION_DAYS` may delete its record. Default false. */
   readonly hasSignedTime?: boolean;
   /** The payload, first that is there; default the whole body, or the item of a batch. */
   readonly data?: string | readonly string[];

@@ -200,8 +200,8 @@ export class FailureLeases extends Area {
   }
 
   /**
-   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a
-   * retry further ahead than the clock can have set it moves to its latest time.
+   * Settles the attempts whose leases have expired. An attempt counts, and its failure is suspect from then on. A
+   * removal counts nothing, and nor does the run of `within` in its callback. A lease or a retry further ahead than the clock can have set it moves to its latest time.
    */
   async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
     const { now, leaseMs, longestDelayMs } = recovery;

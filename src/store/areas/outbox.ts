@@ -68,8 +68,8 @@ export class Outbox extends Area {
   }
 
   /**
-   * Makes the dead deliveries of a notification to these channels due again, from their first attempt. @returns how many, and
-   * the channels that are not configured: their deliveries stay dead, since they would wait forever
+   * Makes the dead deliveries of a notification to these channels due again, from their first attempt.
+   * @returns how many, and the channels that are not configured: their deliveries stay dead
    */
   async redeliverDead(notificationId: number, channels: readonly string[], now: Date) {
     const dead = equal({ notificationId, state: "dead" });

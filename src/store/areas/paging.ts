@@ -60,7 +60,7 @@ export type SearchStep<Row> = (
   limit: number,
 ) => Promise<{ readonly rows: readonly Row[]; readonly reached: number | undefined }>;
 
-/** In steps with a turn of the event loop between, until the limit, the oldest row or the end of its time. */
+/** Searches in steps with a turn of the event loop between, until the limit, the oldest row or `budgetMs`. */
 export async function boundedSearch<Row extends IdRow>(
   dialect: Dialect,
   { limit, before = NEWEST, budgetMs }: SearchPage,

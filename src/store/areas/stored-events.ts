@@ -57,7 +57,7 @@ export class StoredEvents extends Area {
         ${ofType} ${further} ORDER BY received_at, source, id LIMIT ${limit}`;
   }
 
-  /** Stored events that neither a backfill nor a delivery has handed to the handlers of each name, or to those without one. */
+  /** Stored events that no backfill and no delivery has handed to the handlers of a name, or without one. */
   async waiting(names: readonly (string | undefined)[]): Promise<readonly StoredType[]> {
     if (!(await this.exist())) return [];
     const ofName = (name: string | undefined) => {

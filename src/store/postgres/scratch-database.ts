@@ -3,7 +3,10 @@ import { withConnection } from "./wire/first-connection.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Empty, on the server of the address and for its user. @throws the driver's error, as for a user without the right */
+/**
+ * Makes an empty database on the server of the address, for its user.
+ * @throws the driver's error, as for a user without the right
+ */
 export async function createScratchDatabase(server: string) {
   const name = `oncehook_test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);

@@ -4,7 +4,7 @@ import { backoffDelays } from "../../retry-until.ts";
 import { assertDriver, internalsOf } from "./driver.ts";
 import { sendBatch } from "./statement.ts";
 
-/** Without any answer (wrong port, firewall) a try, and the start, end; a server that starts, or is full, answers soon. */
+/** Without any answer (wrong port, firewall) a try, and the start, end. A server that starts, or is full, answers. */
 const LIMITS = { tryMs: 2_500, unansweredMs: 2_500, startingMs: 10_000 };
 const STARTING = ["57P01", "57P02", "57P03", "53300"];
 /** Refused for as long as the address stays as it is: the role, the password, the database, the host's name. */

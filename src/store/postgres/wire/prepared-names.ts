@@ -4,7 +4,7 @@ import type { WireStatement } from "./message-writer.ts";
 
 const HASH_LENGTH = 32;
 
-/** The name of a parsed text follows from it: processes that share a pooler's connections mean one statement by one name. */
+/** A statement's name follows from its text: processes that share a pooler's connections mean one statement by it. */
 export function nameOf(text: string): string {
   return `oncehook_${createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH)}`;
 }
