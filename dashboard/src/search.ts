@@ -11,7 +11,7 @@ export function parseSearch(search: string): Record<string, string> {
 
 export function stringifySearch(search: Raw): string {
   const pairs = Object.entries(search).flatMap(([name, value]) => {
-    const text = textOf(value);
+    const text = searchText(value);
     return text === undefined ? [] : [[name, text] as [string, string]];
   });
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
@@ -63,7 +63,7 @@ export function auditSearch(raw: Raw): { readonly action?: string; readonly acto
 
 /** The page to open after the sign-in: an address of this origin only. */
 export function signInSearch(raw: Raw): { readonly back?: string } {
-  const back = textOf(raw.back);
+  const back = searchText(raw.back);
   return back !== undefined && /^\/(?![/\\])/.test(back) ? { back } : {};
 }
 
@@ -71,7 +71,7 @@ export function signInSearch(raw: Raw): { readonly back?: string } {
 function picked<Name extends string>(raw: Raw, names: readonly Name[]): { [N in Name]?: string } {
   const values: { [N in Name]?: string } = {};
   for (const name of names) {
-    const text = textOf(raw[name]);
+    const text = searchText(raw[name]);
     if (text !== undefined) values[name] = text;
   }
   return values;
@@ -81,7 +81,7 @@ function oneOf<Value extends string>(value: unknown, values: readonly Value[]): 
   return values.find((one) => one === value);
 }
 
-function textOf(value: unknown): string | undefined {
+function searchText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   return String(value);
 }

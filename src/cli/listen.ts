@@ -94,7 +94,7 @@ async function listen(options: ListenOptions): Promise<void> {
     if (answer === undefined) break;
     delivered += 1;
     state?.write(request.at);
-    process.stdout.write(`${isJson ? escapedJson(describe(request, answer)) : callbackLine(request, answer)}\n`);
+    process.stdout.write(`${isJson ? escapedJson(deliveryFields(request, answer)) : callbackLine(request, answer)}\n`);
   }
   log(`${delivered} delivered`);
 }
@@ -141,7 +141,7 @@ function read(path: string, from: string): string | undefined {
 }
 
 /** Type and id of the event are unverified: the type from the header, else from the body. */
-function describe(request: CapturedRequest, { status, durationMs }: Delivered) {
+function deliveryFields(request: CapturedRequest, { status, durationMs }: Delivered) {
   const { received_at, headers, body, method, url } = request;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "x-event-type");
   const event = parseJson(Buffer.from(body, "base64").toString());
@@ -159,7 +159,7 @@ function describe(request: CapturedRequest, { status, durationMs }: Delivered) {
 }
 
 export function callbackLine(request: CapturedRequest, answer: Delivered): string {
-  const { received_at, event_type, event_id, status, duration_ms } = describe(request, answer);
+  const { received_at, event_type, event_id, status, duration_ms } = deliveryFields(request, answer);
   const what = eventColumns(event_type, event_id).join("  ");
   return `${timeOfDay(received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(duration_ms)} ms`;
 }

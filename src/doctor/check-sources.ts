@@ -12,13 +12,13 @@ export async function checkSources(config: Config, handlers: readonly Handler[])
   const configured = await orConfigError(configuredSources(config));
   if (configured instanceof ConfigError) return configured.problems.map((problem) => failure(ABOUT, problem));
   return [
-    ...configured.map((source) => ok(ABOUT, describe(source, config))),
+    ...configured.map((source) => ok(ABOUT, describeSource(source, config))),
     ...warnings(ABOUT, sourceWarnings(config, configured)),
     ...warnings(ABOUT, await undocumentedTypeWarnings(configured, handlers)),
   ];
 }
 
-function describe(source: ConfiguredSource, config: Config): string {
+function describeSource(source: ConfiguredSource, config: Config): string {
   const { name, definition } = source;
   const mode = answerMode(definition);
   const answer = typeof mode === "string" ? mode : `within ${mode.withinMs} ms`;

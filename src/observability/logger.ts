@@ -75,18 +75,18 @@ export function closeLogger(logger: Logger): Promise<void> {
 
 /** Message and stack with those of the causes; other properties may hold anything, and are left out. */
 function shownError(error: unknown, mask: Mask): unknown {
-  if (!(error instanceof Error)) return mask.text(textOf(error));
+  if (!(error instanceof Error)) return mask.text(thrownText(error));
   const { type, message, stack } = stdSerializers.err(error);
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
   // A connection that was tried at several addresses fails with an empty message and one error for each.
   const errors =
     error instanceof AggregateError
-      ? error.errors.map((part: unknown) => mask.text(part instanceof Error ? String(part) : textOf(part)))
+      ? error.errors.map((part: unknown) => mask.text(part instanceof Error ? String(part) : thrownText(part)))
       : undefined;
   return { type, message: mask.text(message), stack: mask.text(stack), code, errors };
 }
 
-function textOf(thrown: unknown): string {
+function thrownText(thrown: unknown): string {
   return typeof thrown === "string" ? thrown : inspect(thrown, { depth: 2, customInspect: false });
 }
 

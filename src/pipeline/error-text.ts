@@ -9,12 +9,12 @@ const UNREADABLE = "something that cannot be shown";
  * thrown, and be a cause: a row without a prototype, a proxy. None of it may keep a failure from being stored.
  */
 export function errorText(error: unknown): string {
-  if (!isError(error)) return textOf(error);
+  if (!isError(error)) return valueText(error);
   const stack = errorProperty(error, "stack");
-  const lines = [typeof stack === "string" ? stack : textOf(error)];
+  const lines = [typeof stack === "string" ? stack : valueText(error)];
   let cause = errorProperty(error, "cause");
   for (let depth = 0; cause !== undefined && depth < MAX_CAUSES; depth += 1) {
-    lines.push(`caused by: ${textOf(cause)}`);
+    lines.push(`caused by: ${valueText(cause)}`);
     cause = isError(cause) ? errorProperty(cause, "cause") : undefined;
   }
   return lines.join("\n");
@@ -28,7 +28,7 @@ function isError(value: unknown): boolean {
   }
 }
 
-function textOf(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === "string") return value;
   try {
     return isError(value) ? String(value) : inspect(value, { depth: 2 });

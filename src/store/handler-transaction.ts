@@ -171,7 +171,7 @@ export function guardConnection<Target extends object>(
       // Query builders ask for the class.
       if (typeof member !== "function" || property === "constructor") return member;
       return (...args: unknown[]) => {
-        const what = textOf(args[0]) ?? `tx.connection.${String(property)}()`;
+        const what = statementText(args[0]) ?? `tx.connection.${String(property)}()`;
         assertOpen(transaction, what);
         const sent = check?.(property, args) ?? args;
         const value: unknown = call?.(property, sent) ?? Reflect.apply(member, target, sent);
@@ -209,7 +209,7 @@ export function assertOpen(transaction: HandlerTransaction, what?: string): void
 }
 
 /** The text of a statement, as drivers take it: by itself or in an object. */
-function textOf(statement: unknown): string | undefined {
+function statementText(statement: unknown): string | undefined {
   const text = typeof statement === "object" && statement !== null ? Reflect.get(statement, "text") : statement;
   return typeof text === "string" ? text : undefined;
 }

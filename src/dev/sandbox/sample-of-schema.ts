@@ -38,7 +38,7 @@ function sample(described: unknown, root: JsonObject, depth: number): JsonValue 
     return sample(choice, root, depth + 1);
   }
   if (Array.isArray(schema.allOf)) return sampleOfAll(schema, root, depth);
-  switch (typeOf(schema)) {
+  switch (schemaType(schema)) {
     case "object":
       return objectOf(schema, root, depth);
     case "array":
@@ -51,7 +51,7 @@ function sample(described: unknown, root: JsonObject, depth: number): JsonValue 
     case "null":
       return null;
     default:
-      return textOf(schema);
+      return sampleText(schema);
   }
 }
 
@@ -78,7 +78,7 @@ function sampleOfAll({ allOf, ...rest }: JsonObject, root: JsonObject, depth: nu
   return objects.length > 0 ? Object.assign({}, ...objects) : (values.at(-1) ?? null);
 }
 
-function typeOf({ type, properties }: JsonObject): unknown {
+function schemaType({ type, properties }: JsonObject): unknown {
   if (properties !== undefined) return "object";
   return Array.isArray(type) ? (type.find((one) => one !== "null") ?? "null") : type;
 }
@@ -108,7 +108,7 @@ function numberOf(schema: JsonObject): number {
   return [...steps.map((count) => count * step), between].find(fits) ?? step;
 }
 
-function textOf({ format, minLength, maxLength }: JsonObject): string {
+function sampleText({ format, minLength, maxLength }: JsonObject): string {
   const text = (typeof format === "string" ? FORMAT_SAMPLES[format] : undefined) ?? "sample";
   const longEnough = typeof minLength === "number" ? text.padEnd(Math.min(minLength, 10_000), "x") : text;
   return typeof maxLength === "number" ? longEnough.slice(0, maxLength) : longEnough;

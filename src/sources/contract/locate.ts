@@ -110,12 +110,12 @@ export function compileText(places: TextPlace | readonly TextPlace[], signed: Is
 
 function compileOne(place: TextPlace, signed: IsSignedPlace): TextLocation {
   if (typeof place === "function") {
-    return { name: "what its preset reads", isSigned: false, read: (from) => textOf(place(from)) };
+    return { name: "what its preset reads", isSigned: false, read: (from) => locatedText(place(from)) };
   }
   if (place.startsWith("=")) return constant(place.slice(1));
   if (place.includes("{")) return compileTemplate(place, signed);
   const { name, isSigned, read } = compileLocation(place, signed);
-  return { name, isSigned, read: (from) => textOf(read(from)) };
+  return { name, isSigned, read: (from) => locatedText(read(from)) };
 }
 
 function constant(text: string): TextLocation {
@@ -146,7 +146,7 @@ function compileTemplate(template: string, signed: IsSignedPlace): TextLocation 
 }
 
 /** An integer that a JavaScript number cannot hold is a text of its digits already. An empty text names nothing. */
-function textOf(value: JsonValue | undefined): LocatedText {
+function locatedText(value: JsonValue | undefined): LocatedText {
   if (value === undefined || value === null || value === "") return { fault: MISSING };
   if (typeof value === "string") return { text: value };
   if (Array.isArray(value)) return { fault: `stands more than once; ${EXPECTED}` };

@@ -9,7 +9,7 @@ export function replaceInexactNumbers(json: Uint8Array): string | undefined {
   const parts: Uint8Array[] = [];
   let written = 0;
   for (const [start, end] of longNumbers(json)) {
-    const text = textOf(json, start, end);
+    const text = decodeRange(json, start, end);
     if (isExactNumber(text)) continue;
     parts.push(json.subarray(written, start), Buffer.from(`"${text}"`));
     written = end;
@@ -18,7 +18,7 @@ export function replaceInexactNumbers(json: Uint8Array): string | undefined {
   return Buffer.concat([...parts, json.subarray(written)]).toString("utf8");
 }
 
-function textOf(json: Uint8Array, start: number, end: number): string {
+function decodeRange(json: Uint8Array, start: number, end: number): string {
   return Buffer.from(json.buffer, json.byteOffset + start, end - start).toString("latin1");
 }
 

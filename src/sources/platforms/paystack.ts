@@ -13,7 +13,7 @@ const UNTIMED = [
   "subscription.not_renew",
 ];
 
-function idOf(from: Readable): string | undefined {
+function resourceId(from: Readable): string | undefined {
   const { body } = from;
   const data = ownValue(body, "data");
   if (!isJsonObject(body) || !isJsonObject(data) || REPEATED.includes(String(body.event))) return undefined;
@@ -35,7 +35,7 @@ export const paystack = hmacPreset("paystack", {
   retryHours: 72,
   algorithm: "sha512",
   signature: { header: "x-paystack-signature", encoding: "hex" },
-  id: [idOf, "sha256"],
+  id: [resourceId, "sha256"],
   isIdSigned: true,
   type: "body.event",
 });

@@ -18,7 +18,7 @@ export const twitch = hmacPreset("twitch", {
   timestamp: { header: "Twitch-Eventsub-Message-Timestamp", unit: "iso", toleranceSeconds: null },
   id: "header.Twitch-Eventsub-Message-Id",
   isIdSigned: true,
-  type: ({ body }) => typeOf(body),
+  type: ({ body }) => eventTypeOf(body),
   eventTime: { at: "header.Twitch-Eventsub-Message-Timestamp", unit: "iso", isSigned: true },
   hasSignedTime: true,
   headers: ["Twitch-Eventsub-Subscription-Type", "Twitch-Eventsub-Subscription-Version"],
@@ -31,7 +31,7 @@ export const twitch = hmacPreset("twitch", {
   ],
 });
 
-function typeOf(body: JsonValue | undefined): string | undefined {
+function eventTypeOf(body: JsonValue | undefined): string | undefined {
   if (!isJsonObject(body) || !isJsonObject(body.subscription)) return undefined;
   const { status, type } = body.subscription;
   const isEvent = body.event !== undefined || body.events !== undefined;

@@ -127,7 +127,7 @@ function readClaims({ headers }: SignedRequest, tag: string | undefined): Claim[
     const bytes = member !== undefined && "item" in member ? member.item : undefined;
     if (!("items" in list)) return malformed(`\`Signature-Input\`: ${label} is no list of components`);
     if (bytes?.type !== "bytes") return malformed(`\`Signature\`: ${label} is no byte sequence`);
-    if (tag === undefined || textOf(list.parameters.get("tag")) === tag)
+    if (tag === undefined || stringItem(list.parameters.get("tag")) === tag)
       claims.push({ label, input: list, signature: bytes.value });
   }
   if (claims.length > MAX_SIGNATURES) return malformed(`\`Signature-Input\`: more than ${MAX_SIGNATURES} signatures`);
@@ -151,8 +151,8 @@ function judge({ label, input, signature }: Claim, request: SignedRequest, optio
   const [id, algorithm] = [parameters.get("keyid"), parameters.get("alg")];
   const bytes = Buffer.from(base, "latin1");
   const index = options.verifiers.findIndex((verifier) => {
-    const isNamed = id === undefined || textOf(id) === verifier.id;
-    const isFit = algorithm === undefined || textOf(algorithm) === verifier.algorithm;
+    const isNamed = id === undefined || stringItem(id) === verifier.id;
+    const isFit = algorithm === undefined || stringItem(algorithm) === verifier.algorithm;
     return isNamed && isFit && verifier.verify(bytes, signature);
   });
   const verifier = options.verifiers[index];
@@ -254,7 +254,7 @@ function digestFault({ headers, body }: SignedRequest): Refused | undefined {
   return supported > 0 ? undefined : malformed("`Content-Digest`: expected sha-256 or sha-512");
 }
 
-function textOf(item: BareItem | undefined): string | undefined {
+function stringItem(item: BareItem | undefined): string | undefined {
   return item?.type === "string" ? item.value : undefined;
 }
 

@@ -88,7 +88,7 @@ export function createTenantScheme<Secret = string>(options: TenantSchemeOptions
     const tenant = tenantIn(request);
     const owner = await owners.of(secret, tenant);
     if (owner === tenant) return undefined;
-    const id = idOf(owner, request);
+    const id = tenantIdOf(owner, request);
     const holder = id === undefined ? undefined : await tenants.renewed(id, request.bodyReservation);
     if (holder?.fingerprints.includes(secret)) return owner;
     const now = await owners.move(secret, { from: owner, to: tenant });
@@ -147,7 +147,7 @@ const NO_SECRET =
 /** None where the function gives none, or anything but secrets: an object's own `constructor` is the name of no tenant. */
 async function secretsOfTenant<Secret>(
   id: string,
-  { secretsOf, name, materialOf = textOf, warn, weakSecrets }: TenantSchemeOptions<Secret>,
+  { secretsOf, name, materialOf = stringOrNone, warn, weakSecrets }: TenantSchemeOptions<Secret>,
 ): Promise<Omit<Tenant, "scheme"> & { readonly secrets: readonly Secret[] }> {
   const params: PathParameters = JSON.parse(id);
   const returned: unknown = await secretsOf({ params });
@@ -169,7 +169,7 @@ async function secretsOfTenant<Secret>(
   return { secrets: [], fingerprints: [] };
 }
 
-const textOf = (given: unknown) => (typeof given === "string" ? given : undefined);
+const stringOrNone = (given: unknown) => (typeof given === "string" ? given : undefined);
 const fingerprint = (material: string | Uint8Array) => createHash("sha256").update(material).digest("base64");
 
 /** Refused because a function gave no secret for the tenant of the path. */
@@ -186,7 +186,7 @@ export function isTenantUnknown(refusal: Refused): refusal is UnknownTenant {
 export const tenantIn = ({ params = {} }: Pick<SignedRequest, "params">): string => tenantName(params);
 
 /** The id of another tenant of the same path. Undefined where the path had other parameters when it was stored. */
-function idOf(tenant: string, { params = {} }: Pick<SignedRequest, "params">): string | undefined {
+function tenantIdOf(tenant: string, { params = {} }: Pick<SignedRequest, "params">): string | undefined {
   const names = Object.keys(params);
   const values = tenant.split("/");
   if (names.length !== values.length) return undefined;

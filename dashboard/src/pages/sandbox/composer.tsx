@@ -32,11 +32,11 @@ export function Composer({ events, sources }: ComposerProps) {
 }
 
 const nameOf = ({ event_type, version }: SandboxEvent) => `${event_type} ${version}`;
-const textOf = (event: SandboxEvent | undefined) => JSON.stringify(event?.sample ?? {}, null, 2);
+const sampleText = (event: SandboxEvent | undefined) => JSON.stringify(event?.sample ?? {}, null, 2);
 
 function BuiltInCallback({ events }: Pick<ComposerProps, "events">) {
   const [chosen, setChosen] = useState(events[0]);
-  const [body, setBody] = useState(textOf(events[0]));
+  const [body, setBody] = useState(sampleText(events[0]));
   const version = chosen === undefined ? {} : { version: chosen.version };
   const send = useMutation({
     mutationFn: (sending: Sending) => slowApi.sandbox.send({ ...sending, ...version }),
@@ -44,7 +44,7 @@ function BuiltInCallback({ events }: Pick<ComposerProps, "events">) {
   const choose = (name: string) => {
     const event = events.find((one) => nameOf(one) === name);
     setChosen(event);
-    setBody(textOf(event));
+    setBody(sampleText(event));
   };
   return (
     <CallbackForm

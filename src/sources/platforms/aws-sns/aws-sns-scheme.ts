@@ -86,7 +86,7 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
   const parsed = parseObject(body);
   if (isRefused(parsed)) return malformed(`the body: ${parsed.code}`);
   const { object } = parsed;
-  const text = (name: string) => textOf(object, name);
+  const text = (name: string) => stringField(object, name);
   const claimed = text("Signature");
   if (claimed === undefined) return missingCredential("signature_missing");
   const signature = decodeExactly(claimed, "base64");
@@ -106,11 +106,11 @@ function readMessage(body: Uint8Array, topics: readonly string[]): SnsMessage | 
  * be divided in another way, under another `MessageId`.
  */
 function stringToSign(object: JsonObject): string | Refused {
-  const names = SIGNED.get(textOf(object, "Type"));
+  const names = SIGNED.get(stringField(object, "Type"));
   if (names === undefined) return malformed(`\`Type\`: expected ${[...SIGNED.keys()].join(", ")}`);
   let signed = "";
   for (const name of names) {
-    const value = textOf(object, name);
+    const value = stringField(object, name);
     if (value === undefined && name === "Subject" && (object[name] ?? null) === null) continue;
     if (value === undefined) return malformed(`\`${name}\`: expected a text`);
     if (name !== "Message" && LINE_BREAK.test(value)) return malformed(`\`${name}\`: holds a line break`);
@@ -119,7 +119,7 @@ function stringToSign(object: JsonObject): string | Refused {
   return signed;
 }
 
-function textOf(object: JsonObject, name: string): string | undefined {
+function stringField(object: JsonObject, name: string): string | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined;
   // Lone surrogates would all become U+FFFD among the signed bytes.
   return typeof value === "string" && value.isWellFormed() ? value : undefined;

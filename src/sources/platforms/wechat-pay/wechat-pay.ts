@@ -98,17 +98,17 @@ function decrypt(body: JsonValue, keys: readonly Uint8Array[]): Decoded {
   const resource = ownValue(body, "resource");
   if (!isJsonObject(body) || !isJsonObject(resource)) return undecryptable("resource: missing; expected an object");
   const sealed = encryptedBytes(resource, "ciphertext");
-  if (sealed === undefined || textOf(resource, "algorithm") !== ALGORITHM)
+  if (sealed === undefined || stringField(resource, "algorithm") !== ALGORITHM)
     return undecryptable(`resource: expected ${ALGORITHM} and a ciphertext in base64`);
-  const nonce = Buffer.from(textOf(resource, "nonce"));
+  const nonce = Buffer.from(stringField(resource, "nonce"));
   if (nonce.length !== NONCE_BYTES) return undecryptable(`resource.nonce: expected ${NONCE_BYTES} bytes`);
-  const associatedData = Buffer.from(textOf(resource, "associated_data"));
+  const associatedData = Buffer.from(stringField(resource, "associated_data"));
   const open = (key: Uint8Array) => decryptGcm(sealed, { key, nonce, associatedData });
   const plain = decryptJson(keys, open, "resource: no configured APIv3 key decrypts it");
   return isRefused(plain) ? plain : { value: { ...body, resource: plain.value } };
 }
 
-function textOf(object: JsonObject, name: string): string {
+function stringField(object: JsonObject, name: string): string {
   const value = ownValue(object, name);
   return typeof value === "string" ? value : "";
 }
