@@ -133,10 +133,10 @@ export class DeliveryRun implements PendingLookup {
       return this.#settle(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
     const isKept = input !== undefined && (await storeFailure(input, outcome, this.#receiver));
     const { contract, callback: { deliveryId } = {} } = this.#delivery;
-    // A redelivery would have another key, and the event would run twice.
-    const isKeyOfDelivery =
+    // After a 500 the platform would send it under another key, beside our retry (docs/decisions/answer-modes.md).
+    const hasKeyOfDelivery =
       contract.hasDeliveryKeys || (deliveryId !== undefined && this.key.eventId.startsWith(deliveryId));
-    this.#settle(isKept && isKeyOfDelivery ? { ...outcome, isKept } : outcome);
+    this.#settle(isKept && hasKeyOfDelivery ? { ...outcome, isKept } : outcome);
   }
 
   /** Answer mode `within`: the timer runs while the event waits for another delivery, too. */
@@ -149,7 +149,7 @@ export class DeliveryRun implements PendingLookup {
     this.#answerTimer = setTimeout(answer, Math.max(0, answerBy - performance.now()));
   }
 
-  /** Without an acceptance the response stays that of the run. */
+  /** Without an acceptance the response stays that of the run. On SQLite the row waits behind a `handle` that has begun. */
   async #answerEarly(): Promise<void> {
     const { content } = this.#delivery;
     const { clock, settings, store, log } = this.#receiver;

@@ -126,7 +126,7 @@ function processBatch(
   const isKeptAlready = invalid === undefined || rerun !== undefined;
   const items = isKeptAlready ? events : [...events, invalid];
   const queueOf = (item: (typeof items)[number]) => {
-    // If events may be accepted, one that would have to wait is accepted, and holds no place.
+    // An event that may be accepted never waits: it needs no queue of its order key.
     if (callback.source.answer !== "inline" || isRefused(item)) return item;
     const eventType = item.typeOf();
     return (!isRefused(eventType) && orderKeyOf(deliveryOf(callback, item), eventType, receiver)) || item;

@@ -121,7 +121,7 @@ export function createRouteHandler(
 const UNSIGNED: ReadonlySet<string> = new Set(["signature_missing", "token_missing", "state_unknown"]);
 const EMPTY_EVENT = Buffer.from("{}");
 
-/** Only a request that carries nothing is taken for a check, so that a captured proof hides no callback. */
+/** The header of an endpoint check can be copied: it counts only on an unsigned `{}`, so that it hides no callback. */
 function endpointCheckResult(
   { exchange, body }: RequestContext,
   { outcome }: CallbackResult,
