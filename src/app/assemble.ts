@@ -16,7 +16,7 @@ import { logStartupWarnings } from "../doctor/index.ts";
 import type { Clock } from "../domain/index.ts";
 import { type Handler, isRejected } from "../handlers/index.ts";
 import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
-import { type Logger, type Mask, withTraceIds } from "../observability/index.ts";
+import { type Logger, type Mask, SecretValues, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { createEncryptor, type Encryptor, systemClock } from "../system/index.ts";
@@ -31,6 +31,8 @@ export interface AssembleOptions {
   readonly migrations?: readonly Migration[];
   readonly clock?: Clock;
   readonly logger: Logger;
+  /** Those that the mask of `logger` has: secrets that are named for diagnosis, or learnt later, join them. */
+  readonly secretValues?: SecretValues;
 }
 
 export type Assembled = Awaited<ReturnType<typeof assemble>>;
@@ -50,9 +52,10 @@ interface Common {
  */
 export async function assemble(config: Config, options: AssembleOptions, undo: UndoSteps) {
   const { clock = systemClock, handlers = [], migrations = [] } = options;
+  const { secretValues = new SecretValues(config.secretValues) } = options;
   // Before the database: a source that cannot be made leaves no empty file behind.
   const configured = await configuredSources(config);
-  const mask = maskOf(config, { configured });
+  const mask = maskOf(config, { configured, secretValues });
   const { logger, tracer } = await openTracing(config, options.logger, mask, undo);
   /** Of the listeners, on this machine; empty until they listen. */
   const origins = { public: "", admin: "" };
@@ -66,16 +69,17 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   const registry = configuredHandlers({ config, handlers }, configured, exchange, encryptor);
   const scheme = await createPlatformScheme(config, clock);
   const namedSecrets = await readDiagnosisSecrets(config);
+  secretValues.add(namedSecrets.map(({ secret }) => secret));
   const channels = await notificationChannels(config, logger, mask);
   const store = await openStore(config, migrationsOf(registry, migrations), clock, logger);
   undo.add("store", () => store.close());
   const common = { store, encryptor, clock, log: logger };
   const tokens = createUserTokens({ ...common, store: store.userTokens, platform });
   const captureBuffer = await openCaptureBuffer(config, common);
-  const { secrets, ...credentials } = await openCredentials(config, configured, common);
+  const { secrets, ...credentials } = await openCredentials(config, configured, { ...common, secretValues });
   const services = createServices({
     ...{ config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, namedSecrets },
-    ...{ configured, ...credentials },
+    ...{ configured, secretValues, ...credentials },
     origin: () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public),
   });
   const { callbackLog, metrics, receiver } = services;

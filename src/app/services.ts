@@ -19,6 +19,7 @@ import {
   lineWriter,
   type Metrics,
   type RollupCounts,
+  type SecretValues,
 } from "../observability/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import {
@@ -54,6 +55,7 @@ export interface ServiceDependencies {
   readonly origin?: () => string;
   /** None is learnt when left out. */
   readonly learntSecrets?: LearntSecrets;
+  readonly secretValues?: SecretValues;
   readonly noteCredential: NoteCredential;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
@@ -68,8 +70,7 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(dependencies: ServiceDependencies) {
   const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, configured } = dependencies;
   const { namedSecrets = [], learntSecrets, origin = () => config.baseUrl } = dependencies;
-  const ofOthers = [...namedSecrets.map(({ secret }) => secret), ...(learntSecrets?.all() ?? [])];
-  const { mask, maskFor } = masksOf(config, { configured, secretValues: ofOthers });
+  const { mask, maskFor } = masksOf(config, dependencies);
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
   const metrics = metricsOf(dependencies, concurrency);
   const callbackLog = createCallbackLog({

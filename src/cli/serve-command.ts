@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { type RunningReceiver, start } from "../app/index.ts";
 import { configuredSources, maskOf, sourceUrl } from "../configured/index.ts";
-import { closeLogger, createLogger, type Logger } from "../observability/index.ts";
+import { closeLogger, createLogger, type Logger, SecretValues } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
 import { withTimeout } from "../system/index.ts";
 import {
@@ -28,13 +28,14 @@ export function serveCommand(): Command {
 
 async function serve(loaded: LoadedConfiguration): Promise<void> {
   const { config, handlers, migrations } = loaded;
-  const mask = maskOf(config, { configured: await configuredSources(config) });
+  const secretValues = new SecretValues(config.secretValues);
+  const mask = maskOf(config, { configured: await configuredSources(config), secretValues });
   const logger = createLogger({ level: config.logLevel, mask });
   const signalled = Promise.withResolvers<NodeJS.Signals>();
   // Before the start, so that a signal during the start is handled too.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, signalled.resolve);
   handleProcessErrors(logger);
-  const running = await start(config, { handlers, migrations, logger });
+  const running = await start(config, { handlers, migrations, logger, secretValues });
   await printStartup(loaded, running);
   // In development a debugger may halt this thread for any time.
   if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs)) logger.warn({}, UNWATCHED);

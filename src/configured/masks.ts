@@ -1,19 +1,19 @@
 import type { Config } from "../config/index.ts";
 import { OAUTH } from "../domain/index.ts";
-import { createMask, MASKED, type Mask } from "../observability/index.ts";
+import { createMask, MASKED, type Mask, SecretValues } from "../observability/index.ts";
 import type { SourceDefinition } from "../sources/index.ts";
 import type { ConfiguredSource } from "./configured-sources.ts";
 
 interface MaskedSources {
   readonly configured: readonly ConfiguredSource[];
-  /** Texts beside those of the configuration. */
-  readonly secretValues?: readonly string[];
+  /** Those of the configuration, and those that joined them. Default: those of the configuration. */
+  readonly secretValues?: SecretValues | undefined;
 }
 
 /** Masks every name at which some source reads a credential, whichever source a callback came to. */
 export function maskOf(
   config: Pick<Config, "mask" | "secretValues">,
-  { configured, secretValues = [] }: MaskedSources,
+  { configured, secretValues = new SecretValues(config.secretValues) }: MaskedSources,
   onlyHarmless = false,
 ): Mask {
   const places = configured.map(({ definition }) => definition.credentialPlaces);
@@ -21,7 +21,7 @@ export function maskOf(
     headers: [...config.mask.headers, ...places.flatMap(({ headers = [] }) => headers)],
     // The error of a handler may quote the headers that it got as JSON.
     keys: [...config.mask.keys, ...places.flatMap(({ headers = [], fields = [] }) => [...headers, ...fields])],
-    secretValues: [...config.secretValues, ...secretValues],
+    secretValues,
     onlyHarmless,
   });
 }

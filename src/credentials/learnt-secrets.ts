@@ -10,6 +10,7 @@ import {
   type SparingLog,
   WindowMap,
 } from "../domain/index.ts";
+import type { SecretValues } from "../observability/index.ts";
 import type { SourceEnvironment } from "../sources/index.ts";
 import type { Store, StoredSourceSecret } from "../store/index.ts";
 import { createAllowList, createPoller, type Encryptor, type Poller } from "../system/index.ts";
@@ -34,6 +35,8 @@ export interface LearntSecretsDependencies {
   readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly log: Log;
+  /** Of the masks, which get each secret. */
+  readonly secretValues: Pick<SecretValues, "add">;
   /** Tells secrets apart, and gives nothing away. */
   readonly fingerprint: (source: string, secret: string) => string;
 }
@@ -58,11 +61,6 @@ export class LearntSecrets {
       () => this.#look(),
       () => {},
     );
-  }
-
-  /** Of every source, for the masks of logs. */
-  all(): string[] {
-    return [...this.#learnt.values()].flat();
   }
 
   /** The newest first; the same array until there are others. */
@@ -199,6 +197,7 @@ export class LearntSecrets {
       return [name, isDeepStrictEqual(all, this.of(name)) ? this.of(name) : all] as const;
     });
     this.#learnt = new Map(kept);
+    this.#deps.secretValues.add(kept.flatMap(([, secrets]) => secrets));
   }
 
   #decrypted(source: string, encrypted: Uint8Array): string[] {

@@ -2,6 +2,7 @@ import { failed, type JsonValue, type PathKey, valueAt } from "../domain/index.t
 import type { Handler } from "../handlers/index.ts";
 import { sha256Hex } from "../sources/index.ts";
 import { type EventOrder, isKeyWaiting } from "../store/index.ts";
+import type { Release } from "../system/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
 
 /**
@@ -15,12 +16,14 @@ export async function takeSlot(input: AttemptInput, handler: Handler, { handlerS
   if (handler.concurrency === undefined && handler.order === undefined) return undefined;
   const deadline = input.mayBeAccepted ? performance.now() : input.deadline;
   const order = orderOf(input, handler);
-  const held = new DisposableStack();
-  const release = () => held.dispose();
+  const held: Release[] = [];
+  const release = () => {
+    for (const one of held.splice(0)) one();
+  };
   if (order !== undefined) {
     const ofKey = await handlerSlots.acquire(`${order.source} ${order.orderKey}`, 1, deadline);
     if (ofKey === undefined) return failed("handler_busy", new Error(ORDER_BUSY));
-    held.defer(ofKey);
+    held.push(ofKey);
     if (input.mayBeAccepted && (await isKeyWaiting(store.database, order))) {
       release();
       return failed("handler_busy", new Error(ORDER_BUSY));
@@ -33,7 +36,7 @@ export async function takeSlot(input: AttemptInput, handler: Handler, { handlerS
       const busy = `${handler.concurrency} runs of the handler (its \`concurrency\`) were at work until the deadline`;
       return failed("handler_busy", new Error(busy));
     }
-    held.defer(ofHandler);
+    held.push(ofHandler);
   }
   return { order, release };
 }

@@ -121,7 +121,7 @@ export function createRouteHandler(
 const UNSIGNED: ReadonlySet<string> = new Set(["signature_missing", "token_missing", "state_unknown"]);
 const EMPTY_EVENT = Buffer.from("{}");
 
-/** The header of an endpoint check can be copied: it counts only on an unsigned `{}`, so that it hides no callback. */
+/** The header of an endpoint check can be copied. So it counts only on an unsigned `{}`, and hides no other callback. */
 function endpointCheckResult(
   { exchange, body }: RequestContext,
   { outcome }: CallbackResult,

@@ -1,6 +1,6 @@
 import type { Config } from "../config/index.ts";
 import { type ConfiguredSource, maskOf } from "../configured/index.ts";
-import { createLogger } from "../observability/index.ts";
+import { createLogger, SecretValues } from "../observability/index.ts";
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -8,6 +8,7 @@ export type LogLine = Readonly<Record<string, unknown>>;
 export function capturedLog(config: Config, configured: readonly ConfiguredSource[] = []) {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const mask = maskOf(config, { configured });
-  return { logger: createLogger({ level: config.logLevel, mask, destination }), lines };
+  const secretValues = new SecretValues(config.secretValues);
+  const mask = maskOf(config, { configured, secretValues });
+  return { logger: createLogger({ level: config.logLevel, mask, destination }), secretValues, lines };
 }

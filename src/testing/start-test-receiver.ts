@@ -80,13 +80,14 @@ async function startOn(
   sources: readonly ConfiguredSource[],
 ): Promise<TestReceiver> {
   keepCallSites();
-  const { logger, lines } = capturedLog(config, sources);
+  const { logger, secretValues, lines } = capturedLog(config, sources);
   const clock = createTestClock(now, () => dueWork(running.receiver.store, running.runDue));
   const running: InspectableReceiver = await startInspectableReceiver(config, {
     handlers: handlers as readonly Handler[],
     migrations,
     clock,
     logger,
+    secretValues,
     retryPollMs: NEVER_MS,
     bulkPollMs: NEVER_MS,
     outboxPollMs: NEVER_MS,

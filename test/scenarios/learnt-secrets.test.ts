@@ -391,6 +391,33 @@ describe("sources that learn", () => {
       learning,
     ));
 
+  it("an error that quotes a secret which was learnt after the start shows none of it in the failures and the log", () => {
+    const quoting = defineHandler({
+      source: "tasks",
+      type: "task",
+      data: z.looseObject({}),
+      handle({ log }) {
+        const error = new Error("the other side does not know chosen-by-asana");
+        log.warn({ err: error }, "the handler fails");
+        throw error;
+      },
+    });
+    return withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await introduce(receiver, "chosen-by-asana");
+        expect(await callBack(receiver, "chosen-by-asana")).toBe(500);
+        const { body } = await receiver.admin("/api/v1/failures");
+        const [failure] = (body as unknown as { items: { error: string }[] }).items;
+        expect(failure?.error).toContain("the other side does not know [masked]");
+        const line = receiver.lines.find(({ msg }) => msg === "the handler fails");
+        expect(line?.err).toMatchObject({ message: "the other side does not know [masked]" });
+        expect(JSON.stringify(receiver.lines)).not.toContain("chosen-by");
+      },
+      { ...learning, handlers: [quoting] },
+    );
+  });
+
   it("a start without any secret says that the first one will be taken", () =>
     withReceiver(
       "sqlite",

@@ -75,7 +75,7 @@ export function testConfig(
 export async function startReceiver(target: Target, options: ReceiverOptions = {}): Promise<TestReceiver> {
   const { sources = {} } = options;
   const config = testConfig(target, options.env, { sources });
-  const { logger, lines } = capturedLog(config, await configuredSources(config));
+  const { logger, secretValues, lines } = capturedLog(config, await configuredSources(config));
   const { env: _env, sources: _sources, ...parts } = options;
   // Tests that want a round of retries run one; the loop itself looks up rarely.
   const running = await start(config, {
@@ -89,6 +89,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
     reconcilePollMs: 3_600_000,
     ...parts,
     logger,
+    secretValues,
   });
   return {
     ...running,

@@ -7,8 +7,8 @@ const ENDS_WORD = /[\s"',;<>[\]{}]/;
 const OPEN_SHAPE = /eyJ|:\\?\/\\?\/|%3A%2F%2F/i;
 
 /** How many characters are to be masked so that so many can be shown. */
-export function charactersToMask(most: number, { longestSecret }: SecretPatterns): number {
-  return most + Math.max(MIN_MARGIN, longestSecret);
+export function charactersToMask(most: number, { secrets }: SecretPatterns): number {
+  return most + Math.max(MIN_MARGIN, secrets.longestFirst[0]?.length ?? 0);
 }
 
 /**

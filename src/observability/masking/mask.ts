@@ -4,6 +4,7 @@ import { createJsonMask } from "./json-mask.ts";
 import { MaskBudget } from "./mask-limits.ts";
 import { createParameterMask } from "./parameter-mask.ts";
 import { createSecretPatterns, MASKED } from "./secret-patterns.ts";
+import { SecretValues } from "./secret-values.ts";
 import { mayBeCredential, sensitiveHeaders, sensitiveKeys } from "./sensitive-names.ts";
 import { createPairMask, createTextMask, type TextMask } from "./text-mask.ts";
 
@@ -12,7 +13,7 @@ export interface MaskOptions {
   readonly headers?: readonly string[];
   readonly keys?: readonly string[];
   /** The service's own secrets, masked wherever they turn up; those under 8 characters are passed over. */
-  readonly secretValues?: readonly string[];
+  readonly secretValues?: SecretValues | readonly string[];
   /** Shows no header but those that never hold a credential, and no parameter of an address. Default: false. */
   readonly onlyHarmless?: boolean;
 }
@@ -31,7 +32,8 @@ export type Mask = ReturnType<typeof createMask>;
  */
 export function createMask({ headers = [], keys = [], secretValues = [], onlyHarmless = false }: MaskOptions) {
   const isSecretKey = sensitiveKeys(keys);
-  const patterns = createSecretPatterns(secretValues);
+  const secrets = secretValues instanceof SecretValues ? secretValues : new SecretValues(secretValues);
+  const patterns = createSecretPatterns(secrets);
   const pairs = createPairMask(isSecretKey);
   const text = createTextMask(pairs, patterns);
   const jsonText = createJsonMask(isSecretKey, patterns, pairs);
@@ -51,9 +53,9 @@ export function createMask({ headers = [], keys = [], secretValues = [], onlyHar
   };
   return {
     /** Names as given, each value at most 1,024 characters long, 8,192 characters in all. */
-    headers: createHeadersMask(onlyHarmless ? mayBeCredential : sensitiveHeaders(headers), text),
+    headers: createHeadersMask(onlyHarmless ? mayBeCredential : sensitiveHeaders(headers), text, secrets),
     /** An absolute URL, a request target, or whatever else came in its place; at most about 2,048 characters. */
-    url: rememberingClean(strictUrl),
+    url: rememberingClean(strictUrl, secrets),
     /** A value that is too large is shown in part, as that of a body. */
     json,
     /** Error messages and stacks, cut to 16,384 characters or as many as are asked for. */
@@ -67,18 +69,22 @@ export function createMask({ headers = [], keys = [], secretValues = [], onlyHar
 }
 
 /** Remembers the last text without a secret: successive callbacks have the same address and nearly the same headers. */
-function rememberingClean(mask: (text: string) => string): (text: string) => string {
+function rememberingClean(mask: (text: string) => string, secrets: SecretValues): (text: string) => string {
   let last = "";
+  let known = secrets.longestFirst;
   return (text) => {
-    if (text === last) return text;
+    if (text === last && known === secrets.longestFirst) return text;
     const shown = mask(text);
-    if (shown === text) last = text;
+    if (shown === text) {
+      last = text;
+      known = secrets.longestFirst;
+    }
     return shown;
   };
 }
 
-function createHeadersMask(isSecret: (name: string) => boolean, text: TextMask) {
-  const masked = rememberingClean((values) => text(values, values.length));
+function createHeadersMask(isSecret: (name: string) => boolean, text: TextMask, secrets: SecretValues) {
+  const masked = rememberingClean((values) => text(values, values.length), secrets);
   return (headers: Headers): Record<string, string> => {
     const shown: [string, string][] = [];
     let values = "";

@@ -1,3 +1,5 @@
+import type { SecretValues } from "./secret-values.ts";
+
 export const MASKED = "[masked]";
 
 const WORD = /[\w.-]+/g;
@@ -9,7 +11,6 @@ const USER_INFO = /(:\/\/[^\s/:@"]*:)[^\s/@"]+@/g;
 const HINT = /eyJ|PRIVATE KEY|:\/\//;
 const CREDENTIALS_HINT = /bearer|basic/i;
 const DIGITS = /^\d+$/;
-const SHORTEST_SECRET = 8;
 /** The shortest text that holds any of them: `://:a@`. */
 const SHORTEST_SHAPE = 6;
 
@@ -19,18 +20,13 @@ export type SecretPatterns = ReturnType<typeof createSecretPatterns>;
  * Finds the configured secrets themselves, tokens, keys, passwords in URLs and card numbers. The text may be any client's, so
  * every pattern takes linear time.
  */
-export function createSecretPatterns(secretValues: readonly string[]) {
-  // The longest first: a secret that holds another one must not leave its rest behind.
-  const secrets = secretValues
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
-    .sort((one, other) => other.length - one.length);
+export function createSecretPatterns(secrets: SecretValues) {
   const holdsSecret = (text: string): boolean => {
-    for (const secret of secrets) if (text.includes(secret)) return true;
+    for (const secret of secrets.longestFirst) if (text.includes(secret)) return true;
     return false;
   };
   return {
-    /** In characters, of the configured ones. */
-    longestSecret: secrets[0]?.length ?? 0,
+    secrets,
     /** Whether a number, as JavaScript writes it, is one. */
     isSecretNumber: (number: string): boolean => (DIGITS.test(number) && isCardNumber(number)) || holdsSecret(number),
     /** Whether there may be one; a text without a hint holds none, nor does any part of it. */
@@ -38,7 +34,7 @@ export function createSecretPatterns(secretValues: readonly string[]) {
     mask(text: string): string {
       if (text.length < SHORTEST_SHAPE) return text;
       let masked = text;
-      for (const secret of secrets) {
+      for (const secret of secrets.longestFirst) {
         if (masked.includes(secret)) masked = masked.replaceAll(secret, MASKED);
       }
       if (!hasHint(masked)) return masked;
