@@ -20,9 +20,9 @@ export function onBodyOf(parser: Parser): number | undefined {
 
 /** @throws Error that names the missing member and the version of Node @param parser default: one that Node makes now */
 export function assertParser(parser = newParser()): void {
-  if (parser === undefined) throw misfit("socket.parser");
-  if (typeof parser.onIncoming !== "function") throw misfit("socket.parser.onIncoming");
-  if (onBodyOf(parser) === undefined) throw misfit("parserOnBody of socket.parser");
+  if (parser === undefined) throw mismatch("socket.parser");
+  if (typeof parser.onIncoming !== "function") throw mismatch("socket.parser.onIncoming");
+  if (onBodyOf(parser) === undefined) throw mismatch("parserOnBody of socket.parser");
 }
 
 function newParser(): Parser | undefined {
@@ -34,7 +34,7 @@ function newParser(): Parser | undefined {
   return members;
 }
 
-function misfit(member: string): Error {
+function mismatch(member: string): Error {
   return new Error(
     `the HTTP parser of Node ${process.version} does not fit: there is no ${member}, with which requests are bounded. ` +
       "Run Node 24, the version that Oncehook was tested with",

@@ -123,7 +123,7 @@ export class DeliveryRun implements PendingLookup {
   /** Before the response, a failure is kept for its retry (SPEC 1.10), and a rejected event for a replay. */
   async #keep(outcome: Failed | Refused, input?: AttemptInput): Promise<void> {
     clearTimeout(this.#answerTimer);
-    // Otherwise it could be accepted after it was kept, and run again by itself.
+    // Otherwise it could be accepted after it was kept, and the poller would run it at once.
     if (this.#state.kind === "accepting") await this.#state.done;
     // Waiting for its handler's slot, it would hold a place of the concurrency limit.
     const isBusy = outcome.code === "handler_busy" && input?.mayBeAccepted === true;
@@ -133,10 +133,10 @@ export class DeliveryRun implements PendingLookup {
       return this.#settle(await keepRefused(this.#delivery, input?.eventType ?? "", outcome, this.#receiver));
     const isKept = input !== undefined && (await storeFailure(input, outcome, this.#receiver));
     const { contract, callback: { deliveryId } = {} } = this.#delivery;
-    // After a 500 the platform would send it under another key, beside our retry (docs/decisions/answer-modes.md).
-    const hasKeyOfDelivery =
-      contract.hasDeliveryKeys || (deliveryId !== undefined && this.key.eventId.startsWith(deliveryId));
-    this.#settle(isKept && hasKeyOfDelivery ? { ...outcome, isKept } : outcome);
+    // After a 500 the platform would send it under a new key. That delivery and our retry would both take effect.
+    const keyChanges =
+      contract.keysChangeWithDelivery || (deliveryId !== undefined && this.key.eventId.startsWith(deliveryId));
+    this.#settle(isKept && keyChanges ? { ...outcome, isKept } : outcome);
   }
 
   /** Answer mode `within`: the timer runs while the event waits for another delivery, too. */
@@ -149,7 +149,7 @@ export class DeliveryRun implements PendingLookup {
     this.#answerTimer = setTimeout(answer, Math.max(0, answerBy - performance.now()));
   }
 
-  /** Without an acceptance the response stays that of the run. On SQLite the row waits behind a `handle` that has begun. */
+  /** Without an acceptance the response stays that of the run. On SQLite the row waits behind a running `handle`. */
   async #answerEarly(): Promise<void> {
     const { content } = this.#delivery;
     const { clock, settings, store, log } = this.#receiver;

@@ -98,7 +98,8 @@ export interface Delivery
   readonly key: EventKey;
   readonly content: EventContent;
   /** Without `invalid` an event that is refused is not kept: an OAuth redirect is no event of a platform. */
-  readonly contract: Pick<Contract, "unhandled" | "isWanted" | "hasDeliveryKeys"> & Partial<Pick<Contract, "invalid">>;
+  readonly contract: Pick<Contract, "unhandled" | "isWanted" | "keysChangeWithDelivery"> &
+    Partial<Pick<Contract, "invalid">>;
   /** It is kept where its event's type cannot be read. */
   readonly callback?: Callback;
   /** Set where a kept callback is read and run again; default: the first attempt, in a callback. */

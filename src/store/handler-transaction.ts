@@ -192,7 +192,7 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/** @throws Error when the transaction is over, whoever ended it: no later write may commit by itself */
+/** @throws Error when the transaction is over: no later write may commit by itself */
 export function assertOpen(transaction: HandlerTransaction, what?: string): void {
   if (!transaction.isOpen) {
     transaction.usedAfterEnd ??= { label: what ?? "tx", site: callSiteNow() };

@@ -292,7 +292,7 @@ describe("an optimistic group on postgres", () => {
       let runs = 0;
       const run: Run = async ({ tx }) => {
         runs += 1;
-        await tx.execute("SELECT pg_sleep(0.1)");
+        await tx.execute("SELECT pg_sleep(0.075)");
         return { result: {} };
       };
       const ids = Array.from({ length: 32 }, (_, number) => `e${number}`);

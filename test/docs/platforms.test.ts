@@ -14,6 +14,9 @@ function namesIn(pattern: string): string[] {
   );
 }
 
+/** Tests that take every preset without naming it. */
+const OF_ALL_PRESETS = /\/(?:every-preset|event-times|platform-retries|options|keys)\.test\.ts$/;
+
 const described = platformRows().map(({ description }) => description);
 
 it("the registry of presets and the list of proofs are those that npm run tables writes", async () => {
@@ -36,6 +39,15 @@ describe("docs/platforms.md", () => {
     const proven = described.filter(({ facts }) => facts.proof !== undefined && facts.proof !== "own");
     expect(proven.map(({ preset }) => preset).filter((preset) => !proofs.has(preset))).toEqual([]);
     expect([...proofs].filter((proof) => !described.some(({ preset }) => preset === proof))).toEqual([]);
+  });
+
+  it("every preset without a proof has a test that signs as its documentation says", () => {
+    const tests = globSync("test/sources/{platforms,presets}/*.test.ts").filter((path) => !OF_ALL_PRESETS.test(path));
+    const text = tests.map((path) => readFileSync(path, "utf8")).join("\n");
+    const unproven = described.filter(({ facts }) => facts.proof === undefined).map(({ preset }) => preset);
+    const camelCase = (name: string) => name.replace(/-(.)/g, (_dash, letter: string) => letter.toUpperCase());
+    expect(unproven.filter((name) => !new RegExp(`"${name}"|\\b${camelCase(name)}\\b`).test(text))).toEqual([]);
+    expect(unproven.length).toBeGreaterThan(20);
   });
 
   it("every proof is in the list that the suite and the demo run", () => {

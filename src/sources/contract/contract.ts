@@ -56,8 +56,8 @@ export interface Contract {
   readonly headers: readonly string[];
   /** The key of an event. */
   readonly identity: EventIdentity;
-  /** Whether some keys are of one delivery only: an event that is sent again is another one then. */
-  readonly hasDeliveryKeys?: boolean;
+  /** Whether some keys are new at each delivery: an event that is sent again is another one then. */
+  readonly keysChangeWithDelivery?: boolean;
   /** Whether the envelope's timestamp is the event's own, under the signature. */
   readonly hasSignedTime: boolean;
   /** The platform sends `Content-Encoding: gzip`; the compressed bytes are what is verified. */

@@ -105,7 +105,7 @@ export function createEventContract(data: ContractData, environment: ContractEnv
     invalid: data.invalid ?? "accept",
     headers,
     identity,
-    hasDeliveryKeys: identity === "delivery" || (identity === "id" && [data.id].flat().includes("delivery")),
+    keysChangeWithDelivery: identity === "delivery" || (identity === "id" && [data.id].flat().includes("delivery")),
     hasSignedTime: data.hasSignedTime ?? false,
     read,
     identify,

@@ -239,7 +239,7 @@ export class FailureLeases extends Area {
     const { retriesDone, isGivenUp, nextAttemptAt, staysAccepted } = after;
     const isExhausted = isGivenUp && (kind === "retry" || kind === "accepted");
     const isTried = isGivenUp && kind === "bulk";
-    const error = storableText(errorText(row, attempt));
+    const error = storableText(endedProcessText(row, attempt));
     const changes: Values & { readonly state?: FailureState } = {
       crashes,
       retriesDone,
@@ -282,7 +282,7 @@ function leaseOf({ owner, now, until, isAlone = false, bulkReplayId }: FailureLe
 
 const EARLIER_ERROR = "\nbefore that: ";
 
-function errorText(row: LeasedFailure, { isAlone, crashes }: AttemptInterruption): string {
+function endedProcessText(row: LeasedFailure, { isAlone, crashes }: AttemptInterruption): string {
   const tail = row.error.lastIndexOf(EARLIER_ERROR);
   const earlier = row.code !== "process_ended" ? `${EARLIER_ERROR}${row.code}: ${row.error}` : "";
   const before = row.code === "process_ended" && tail >= 0 ? row.error.slice(tail) : earlier;

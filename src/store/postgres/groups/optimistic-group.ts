@@ -114,7 +114,7 @@ export class OptimisticGroup {
   #enqueue(statement: QueuedStatement): void {
     const { member } = statement;
     if (this.#isAborted) throw runsAgain();
-    if (member.hasAnswer || (member.hasSent && member !== this.#lastSender)) member.reject("dependent");
+    if (member.hasAnswer || (member.hasSent && member !== this.#lastSender)) throw member.leave("dependent");
     this.#lastSender = member;
     member.hasSent = true;
     this.#queue.push(statement);
@@ -211,7 +211,9 @@ class OptimisticMember {
   async run(): Promise<void> {
     try {
       const execute: Execute = (statement) => this.#execute(statement);
-      const handle = createGroupHandle(this.transaction, execute, () => this.reject("unsupported"));
+      const handle = createGroupHandle(this.transaction, execute, () => {
+        throw this.leave("unsupported");
+      });
       this.result = await runMemberHandler(this.event, handle, this.transaction, this.#clock);
     } catch (error) {
       this.failure = { error };
@@ -254,10 +256,10 @@ class OptimisticMember {
     }
   }
 
-  /** The event runs again where it may do this. */
-  reject(reason: Unfit): never {
+  /** The event runs again where it may do this. @returns the error of the statement that it sent */
+  leave(reason: Unfit): Error {
     this.#unfit ??= reason;
-    throw runsAgain();
+    return runsAgain();
   }
 }
 

@@ -48,7 +48,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   pool.on("connect", (client) => {
     if (behindPooler) markPooled(client, setForTransaction({ ...settings, ...timeouts }));
     setResponseTimeout(client, responseTimeout(statementTimeoutMs), isForGroups ? statementTimeoutMs : 0);
-    // For as long as it lives: the server may end a session at any moment, also while it is lent.
+    // For as long as it lives: the server may end a session at any moment, also during a transaction.
     client.on("error", () => lostConnections.add(client));
   });
   return pool;
