@@ -125,7 +125,7 @@ export class DeliveryRun implements PendingLookup {
     clearTimeout(this.#answerTimer);
     // Otherwise it could be accepted after it was kept, and the poller would run it at once.
     if (this.#state.kind === "accepting") await this.#state.done;
-    // Waiting for its handler's slot, it would hold a place of the concurrency limit.
+    // An event that waited for its handler's slot would hold a place of the concurrency limit: it is accepted instead.
     const isBusy = outcome.code === "handler_busy" && input?.mayBeAccepted === true;
     if (isBusy && this.#state.kind !== "accepted")
       return this.#settle(await acceptForLater(this.#delivery, this.#receiver));
