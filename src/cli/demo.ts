@@ -1,4 +1,3 @@
-import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { BUILT_IN_TYPES } from "../config/index.ts";
 import { sampleData } from "../dev/sandbox/index.ts";
@@ -28,7 +27,7 @@ async function run(receiver: TestReceiver): Promise<DemoLine[]> {
   process.stdout.write(`A receiver on ${receiver.url}, its store in ${file}\n\n`);
   const answers = await sendAll(receiver);
   process.stdout.write(`${table(["callback", "answer", ""], answers.map(cells))}\n\nDatabase contents\n\n`);
-  const rows = checkStoredRows(file);
+  const rows = await checkStoredRows(receiver);
   process.stdout.write(`${table(["what", "found", ""], rows.map(cells))}\n`);
   return [...answers, ...rows];
 }
@@ -43,26 +42,20 @@ function cells({ what, got, isExpected }: DemoLine): string[] {
   return [what, got, isExpected ? "ok" : "WRONG"];
 }
 
-const EXPECTED: readonly (readonly [what: string, sql: string, found: number])[] = [
-  ["records, one for each event that was handled", "SELECT count(*) AS n FROM oncehook_records", 5],
-  ["records still processing", "SELECT count(*) AS n FROM oncehook_records WHERE status = 'processing'", 0],
-  ["users, their tokens encrypted", "SELECT count(*) AS n FROM users", 1],
-  ["orders paid, each once", "SELECT count(*) AS n FROM orders WHERE status = 'paid'", 2],
-  ["notifications to send, one for each order", "SELECT count(*) AS n FROM oncehook_notifications", 2],
-  ["messages", "SELECT count(*) AS n FROM messages", 1],
-  ["failures left", "SELECT count(*) AS n FROM oncehook_failures", 0],
-];
-
-function checkStoredRows(file: string): DemoLine[] {
-  const database = new DatabaseSync(file, { readOnly: true });
-  try {
-    return EXPECTED.map(([what, sql, expected]) => {
-      const found = Number(database.prepare(sql).get()?.n);
-      return { what, got: String(found), isExpected: found === expected };
-    });
-  } finally {
-    database.close();
-  }
+async function checkStoredRows({ records, failures, notifications, read }: TestReceiver): Promise<DemoLine[]> {
+  const count = (rows: string) =>
+    read(async (tx) => Number((await tx.execute(`SELECT count(*) AS n FROM ${rows}`)).rows[0]?.n));
+  const handled = await records();
+  const found: readonly (readonly [what: string, found: number, expected: number])[] = [
+    ["records, one for each event that was handled", handled.length, 5],
+    ["records still processing", handled.filter(({ status }) => status === "processing").length, 0],
+    ["users, their tokens encrypted", await count("users"), 1],
+    ["orders paid, each once", await count("orders WHERE status = 'paid'"), 2],
+    ["notifications to send, one for each order", (await notifications()).length, 2],
+    ["messages", await count("messages"), 1],
+    ["failures left", (await failures()).length, 0],
+  ];
+  return found.map(([what, got, expected]) => ({ what, got: String(got), isExpected: got === expected }));
 }
 
 /** A handler of the user's own, whose first attempt fails as if something it needs were down. */
