@@ -137,17 +137,30 @@ const GET_BULK = operation({
   responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
 });
 const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
-/** Their verbs, also in the audit log as `bulk_replay.pause`; then the state, the summary and the success. */
+/** Actions stand here as a whole: a test holds docs/admin-api.md to them. */
 const TRANSITIONS = [
-  { verb: "pause", action: "bulk_replay.pause", state: "paused", summary: "Pause a bulk replay" },
-  { verb: "resume", action: "bulk_replay.resume", state: "running", summary: "Resume a paused bulk replay" },
-  { verb: "cancel", action: "bulk_replay.cancel", state: "cancelled", summary: "End a bulk replay for good" },
+  {
+    verb: "pause",
+    action: "bulk_replay.pause",
+    state: "paused",
+    summary: "Pause a bulk replay",
+    success: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
+  },
+  {
+    verb: "resume",
+    action: "bulk_replay.resume",
+    state: "running",
+    summary: "Resume a paused bulk replay",
+    success: "It runs.",
+  },
+  {
+    verb: "cancel",
+    action: "bulk_replay.cancel",
+    state: "cancelled",
+    summary: "End a bulk replay for good",
+    success: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
+  },
 ] as const;
-const TRANSITION_RESULTS = {
-  paused: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
-  running: "It runs.",
-  cancelled: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
-};
 
 export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
   app.post("/api/v1/bulk-replays", START_BULK, async (request, reply) => {
@@ -163,12 +176,12 @@ export function registerBulkReplays(app: FastifyInstance, { store, clock, log }:
   app.get("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
     presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
   );
-  for (const { verb, action, state, summary } of TRANSITIONS) {
+  for (const { verb, action, state, summary, success } of TRANSITIONS) {
     const transition = operation({
       summary,
       action,
       params: input.ID_PARAMS,
-      responses: { 200: [TRANSITION_RESULTS[state], "BulkReplay"], ...NO_BULK_REPLAY, 409: "It has ended." },
+      responses: { 200: [success, "BulkReplay"], ...NO_BULK_REPLAY, 409: "It has ended." },
     });
     app.post(`/api/v1/bulk-replays/:id/${verb}`, transition, async ({ params: { id } }) => {
       const bulk = await store.bulkReplays.change(id, state, clock.now());

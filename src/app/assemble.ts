@@ -6,7 +6,7 @@ import {
   configuredHandlers,
   configuredSources,
   createPlatformScheme,
-  maskOf,
+  masksOf,
   migrationsOf,
   notificationChannels,
 } from "../configured/index.ts";
@@ -55,7 +55,7 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   const { secretValues = new SecretValues(config.secretValues) } = options;
   // Before the database: a source that cannot be made leaves no empty file behind.
   const configured = await configuredSources(config);
-  const mask = maskOf(config, { configured, secretValues });
+  const { mask, maskFor } = masksOf(config, { configured, secretValues });
   const { logger, tracer } = await openTracing(config, options.logger, mask, undo);
   /** Of the listeners, on this machine; empty until they listen. */
   const origins = { public: "", admin: "" };
@@ -79,7 +79,7 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   const { secrets, ...credentials } = await openCredentials(config, configured, { ...common, secretValues });
   const services = createServices({
     ...{ config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, namedSecrets },
-    ...{ configured, secretValues, ...credentials },
+    ...{ configured, mask, maskFor, ...credentials },
     origin: () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public),
   });
   const { callbackLog, metrics, receiver } = services;

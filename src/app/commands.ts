@@ -6,7 +6,7 @@ import {
   createPlatformScheme,
   keyStamp,
   type Loaded,
-  maskOf,
+  masksOf,
   type OpenOptions,
 } from "../configured/index.ts";
 import { runDoctor as doctor } from "../doctor/index.ts";
@@ -159,10 +159,12 @@ type SampleParts = Pick<ServiceDependencies, "config" | "store" | "registry" | "
 async function createSample(parts: SampleParts) {
   const { config, configured, store, encryptor } = parts;
   const clock = systemClock;
-  const log = createLogger({ level: "silent", mask: maskOf(config, { configured }), destination: { write() {} } });
+  const masks = masksOf(config, { configured });
+  const log = createLogger({ level: "silent", mask: masks.mask, destination: { write() {} } });
   const platform = configuredAuthorizationServer(config, () => config.baseUrl);
   const { receiver, callbackLog, metrics } = createServices({
     ...parts,
+    ...masks,
     ...{ clock, logger: log, tracer: undefined, noteCredential() {} },
     scheme: await createPlatformScheme(config, clock),
     tokens: createUserTokens({ store: store.userTokens, platform, encryptor, clock, log }),

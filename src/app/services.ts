@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { statfs } from "node:fs/promises";
 import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import { type ConfiguredSource, createSourceMap, masksOf } from "../configured/index.ts";
+import { type ConfiguredSource, createSourceMap, type MaskFor } from "../configured/index.ts";
 import {
   createSecretClaims,
   type LearntSecrets,
@@ -17,9 +17,9 @@ import {
   createRollupCounts,
   type Logger,
   lineWriter,
+  type Mask,
   type Metrics,
   type RollupCounts,
-  type SecretValues,
 } from "../observability/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import {
@@ -55,7 +55,8 @@ export interface ServiceDependencies {
   readonly origin?: () => string;
   /** None is learnt when left out. */
   readonly learntSecrets?: LearntSecrets;
-  readonly secretValues?: SecretValues;
+  readonly mask: Mask;
+  readonly maskFor: MaskFor;
   readonly noteCredential: NoteCredential;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
@@ -69,8 +70,7 @@ export type Services = ReturnType<typeof createServices>;
 
 export function createServices(dependencies: ServiceDependencies) {
   const { config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, configured } = dependencies;
-  const { namedSecrets = [], learntSecrets, origin = () => config.baseUrl } = dependencies;
-  const { mask, maskFor } = masksOf(config, dependencies);
+  const { mask, maskFor, namedSecrets = [], learntSecrets, origin = () => config.baseUrl } = dependencies;
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
   const metrics = metricsOf(dependencies, concurrency);
   const callbackLog = createCallbackLog({

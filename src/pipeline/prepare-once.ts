@@ -84,8 +84,8 @@ async function runPrepare(attempt: ValidatedAttempt, lease: PrepareLease, receiv
   const { key, version } = input;
   // Whole milliseconds: sums of the clock's fractions are inexact.
   const left = Math.round(lease.endsAt - performance.now()) - STORE_TIMEOUT_MS;
-  const limit = left < receiver.settings.handlerTimeoutMs ? new SharedTimeLimit(left) : receiver.handlerLimit;
   if (left <= 0) throw new Error("the database took so long that the lease of prepare has almost expired");
+  const limit = left < receiver.settings.handlerTimeoutMs ? new SharedTimeLimit(left) : receiver.handlerLimit;
   const { log, tokens } = receiver;
   const context = { event, source: sourceOf(key), tenant: tenantOf(key), version, log, tokens };
   let pending: Promise<JsonValue | undefined> | undefined;

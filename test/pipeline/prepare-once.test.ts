@@ -3,10 +3,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createServices } from "../../src/app/services.ts";
 import { loadConfig } from "../../src/config/index.ts";
+import { masksOf } from "../../src/configured/index.ts";
 import { keyText, type Refused, refused } from "../../src/domain/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { createLogger, createMask } from "../../src/observability/index.ts";
+import { createLogger } from "../../src/observability/index.ts";
 import { type CallbackResult, preparationContext, processDelivery, runEvent } from "../../src/pipeline/index.ts";
 import { createHmacScheme, platformHmac } from "../../src/sources/index.ts";
 import type { PendingLookup, Store } from "../../src/store/index.ts";
@@ -42,10 +43,11 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
       return { token: prepared.token };
     },
   });
-  const mask = createMask({ headers: [], keys: [], secretValues: [] });
+  const masks = masksOf(config, { configured: [] });
   const { receiver } = createServices({
     config,
     configured: [],
+    ...masks,
     store,
     registry: createRegistry([], [handler]),
     encryptor: createEncryptor(Buffer.alloc(32, 7)),
@@ -53,7 +55,7 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
     noteCredential: () => undefined,
     tokens: { for: () => Promise.reject(new Error("no user has authorized us")) },
     clock: systemClock,
-    logger: createLogger({ level: "silent", mask }),
+    logger: createLogger({ level: "silent", mask: masks.mask }),
     tracer: undefined,
   });
   const json = { event_id: "e1", event_type: "exchange", timestamp: 1, data: {} };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { createServices } from "../../src/app/services.ts";
 import { loadConfig } from "../../src/config/index.ts";
+import { masksOf } from "../../src/configured/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { type Receiver, runEvent } from "../../src/pipeline/index.ts";
@@ -53,6 +54,7 @@ export function rooms(
   const { receiver: configured } = createServices({
     config,
     configured: [],
+    ...masksOf(config, { configured: [] }),
     store,
     registry,
     encryptor,

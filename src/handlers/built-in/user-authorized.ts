@@ -58,10 +58,8 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
         leased_until: null,
         updated_at,
       };
-      const [user, stored] = [
-        { user_id, updated_at },
-        { user_id, ...row },
-      ];
+      const user = { user_id, updated_at };
+      const stored = { user_id, ...row };
       const query = tx.query.withTables<{ users: typeof user; oncehook_user_tokens: typeof stored }>();
       await query
         .insertInto("users")
