@@ -213,6 +213,13 @@ module.exports = {
       to: { path: "^interop/" },
     },
     {
+      name: "nothing-needs-the-frameworks",
+      comment: "Applications bring their frameworks; npm ci leaves them out, and nothing else may miss them.",
+      severity: "error",
+      from: { pathNot: "^frameworks/" },
+      to: { path: "^frameworks/" },
+    },
+    {
       name: "proofs-run-without-a-test-runner",
       comment: "The demo runs the proofs in a plain process.",
       severity: "error",

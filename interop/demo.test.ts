@@ -32,7 +32,11 @@ describe("npm run demo:platforms", () => {
 
   it("installs no SDK where all are installed", async () => {
     const withoutNpm = { env: { PATH: "" }, timeout: TIME_LIMIT_MS };
-    const { stdout } = await promisify(execFile)(process.execPath, ["scripts/install-platforms.ts"], withoutNpm);
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["scripts/install-folder.ts", "interop"],
+      withoutNpm,
+    );
     expect(stdout).toBe("");
   });
 

@@ -41,7 +41,7 @@ function claimsBelow(heading: string, page: string): { claim: string; tests: str
     });
 }
 
-const TEST_FILES = globSync(["test/**/*.test.ts", "interop/*.test.ts"]);
+const TEST_FILES = globSync(["test/**/*.test.ts", "interop/*.test.ts", "frameworks/*/*.test.ts"]);
 
 /** Of "`file`: one title; another", the titles that are in no file of that name. */
 function missingTests(tests: string): string[] {

@@ -1,4 +1,7 @@
-/** Installs the platforms' SDKs into interop/, unless npm has installed what the lock file says. */
+/**
+ * Installs the packages of a folder that `npm ci` leaves out, unless npm has installed what its lock file says:
+ * `node scripts/install-folder.ts interop`
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -8,10 +11,11 @@ interface Locked {
   readonly optional?: true;
 }
 
-const FOLDER = "interop";
+const [, , folder] = process.argv;
+if (folder === undefined) throw new Error("name the folder: node scripts/install-folder.ts interop");
 
 if (!isInstalled()) {
-  execFileSync("npm", ["ci", "--prefix", FOLDER, "--no-audit", "--no-fund"], { stdio: "inherit" });
+  execFileSync("npm", ["ci", "--prefix", folder, "--no-audit", "--no-fund"], { stdio: "inherit" });
 }
 
 /** Whether npm's own list of what it installed (a package's own version may read `v2.1.0`) fits the lock file. */
@@ -25,7 +29,7 @@ function isInstalled(): boolean {
 /** The packages of a lock file, by path; none where there is no such file. */
 function readPackages(path: string): Record<string, Locked> {
   try {
-    return JSON.parse(readFileSync(`${FOLDER}/${path}`, "utf8")).packages;
+    return JSON.parse(readFileSync(`${folder}/${path}`, "utf8")).packages;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
     throw error;
