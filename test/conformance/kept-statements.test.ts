@@ -1,14 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { committing, EFFECTS, newRecord, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { runOnce } from "../support/once.ts";
 import { withWire } from "../support/wire.ts";
-
-// The names of kept statements are the process's: the tests of other files may have given them all.
-vi.resetModules();
-const { openTarget, withDatabase, withStore } = await import("../support/databases.ts");
 
 const SETUP = {
   name: "test-shapes",

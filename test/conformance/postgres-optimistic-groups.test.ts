@@ -1,16 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { nameOf } from "../../src/store/postgres/wire/prepared-names.ts";
+import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { runOnce } from "../support/once.ts";
 import type { Target } from "../support/open-target.ts";
 import { withWire } from "../support/wire.ts";
-
-// The names of kept statements are the process's: the tests of other files may have given them all.
-vi.resetModules();
-const { openTarget, withDatabase, withStore } = await import("../support/databases.ts");
-const { preparedName } = await import("../../src/store/postgres/wire/prepared-names.ts");
 
 const migrations = [EFFECTS];
 const ACCOUNT = "CREATE TABLE account (id text PRIMARY KEY, balance integer NOT NULL)";
@@ -260,18 +257,32 @@ describe("an optimistic group on postgres", () => {
     ));
 
   it("an optimistic group gives up no name of a failed statement that had none", () =>
-    withStore("postgres", async (store) => {
-      const text = "SELECT 'once' FROM not_there_yet";
-      let runs = 0;
-      const run: Run = async ({ tx }) => {
-        runs += 1;
-        await tx.execute(runs === 1 ? text : "SELECT 1");
-        return { result: {} };
-      };
-      await Promise.all(IDS.map((id) => deliver(store, id, run)));
-      expect(runs).toBeGreaterThan(IDS.length);
-      expect(preparedName(text)).toBeDefined();
-    }));
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) });
+        try {
+          const text = "SELECT 'once' FROM not_there_yet";
+          let named = 0;
+          wire.replace(new RegExp(nameOf(text)), (name) => {
+            named += 1;
+            return name;
+          });
+          let runs = 0;
+          const run: Run = async ({ tx }) => {
+            runs += 1;
+            await tx.execute(runs === 1 || runs > 2 * IDS.length ? text : "SELECT 1");
+            return { result: {} };
+          };
+          await Promise.all(IDS.map((id) => deliver(store, id, run)));
+          expect([runs > IDS.length, named]).toEqual([true, 0]);
+          runs = 2 * IDS.length;
+          await expect(deliver(store, "second", run)).rejects.toThrow("not_there_yet");
+          expect(named).toBeGreaterThan(0);
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
 
   it("an optimistic group whose members have less than 3 s left after it leaves each to its own transaction", () =>
     withStore("postgres", async (store, target) => {

@@ -22,6 +22,7 @@ import { SynchronousStandbys } from "./synchronous-standbys.ts";
 import { isDataError, transientReason, transientReasonBeforeSending } from "./wire/database-errors.ts";
 import { assertSearchPath, firstConnection } from "./wire/first-connection.ts";
 import { createPool, type PoolOptions, withClient } from "./wire/pool.ts";
+import { PreparedNames } from "./wire/prepared-names.ts";
 import { AREA_TYPES, executeOn, queryOn, sendBatch } from "./wire/statement.ts";
 
 export interface PostgresOptions
@@ -46,7 +47,8 @@ const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
 
 /** Brings the schema up to date. @throws MigrationError for a newer schema or another environment's database */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const { durabilityWarnings, ...session } = await firstConnection(options.url, options.schema);
+  const { durabilityWarnings, ...server } = await firstConnection(options.url, options.schema);
+  const session = { ...server, preparedNames: new PreparedNames() };
   const groupConnections = Math.min(MAX_GROUP_CONNECTIONS, Math.floor((options.poolSize - 1) / 2));
   const pool = createPool({ ...options, ...session, size: options.poolSize - groupConnections });
   const groups =
@@ -67,7 +69,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 }
 
 /** On a connection of its own: an index over a large table takes longer than any callback's statement may. */
-async function migrate(options: PostgresOptions, session: Pick<PoolOptions, "settings" | "isPooled">) {
+async function migrate(
+  options: PostgresOptions,
+  session: Pick<PoolOptions, "settings" | "isPooled" | "preparedNames">,
+) {
   const { url, migrations, stamp, clock, lockTimeoutMs } = options;
   const pool = createPool({ url, ...session, size: 1, lockTimeoutMs, statementTimeoutMs: MIGRATION_LIMIT_MS });
   const deadline = performance.now() + MIGRATION_TIMEOUT_MS;

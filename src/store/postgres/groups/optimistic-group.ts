@@ -9,7 +9,7 @@ import type { Deadline } from "../../retry-until.ts";
 import { StoreError } from "../../store-errors.ts";
 import { markStaleStatement } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
-import { dropPreparedName, preparedName } from "../wire/prepared-names.ts";
+import { namesOf, type PreparedNames } from "../wire/prepared-names.ts";
 import { sendBatch } from "../wire/statement.ts";
 import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "../wire/statement-batch.ts";
 import { type CompletedEvent, completedStatements, type HandlerResult } from "./event-statements.ts";
@@ -66,9 +66,12 @@ export class OptimisticGroup {
     this.#clock = clock;
     this.#functions = functions;
     this.#deadline = Math.min(...events.map(({ deadline }) => deadline));
-    const send = (statement: QueuedStatement) => this.#enqueue(statement);
-    const isOpen = () => !this.#hasBegun || client.getTransactionStatus() !== "I";
-    this.#members = events.map((event) => new OptimisticMember(event, clock, send, isOpen));
+    const transaction: GroupTransaction = {
+      send: (statement) => this.#enqueue(statement),
+      isOpen: () => !this.#hasBegun || client.getTransactionStatus() !== "I",
+      names: namesOf(client),
+    };
+    this.#members = events.map((event) => new OptimisticMember(event, clock, transaction));
   }
 
   async run(): Promise<GroupResult> {
@@ -182,6 +185,13 @@ interface QueuedStatement {
   reject(error: unknown): void;
 }
 
+/** The transaction of a group, as its members use it. */
+interface GroupTransaction {
+  readonly send: (statement: QueuedStatement) => void;
+  readonly isOpen: () => boolean;
+  readonly names: PreparedNames;
+}
+
 /** One member: its handle sends only plain statements, and all of them before the first answer. */
 class OptimisticMember {
   readonly event: PendingEvent;
@@ -191,20 +201,15 @@ class OptimisticMember {
   hasSent = false;
   hasAnswer = false;
   readonly #clock: Clock;
-  readonly #send: (statement: QueuedStatement) => void;
+  readonly #group: GroupTransaction;
   #isRunning = true;
   #unfit: Unfit | undefined;
 
-  constructor(
-    event: PendingEvent,
-    clock: Clock,
-    send: (statement: QueuedStatement) => void,
-    isInTransaction: () => boolean,
-  ) {
+  constructor(event: PendingEvent, clock: Clock, group: GroupTransaction) {
     this.event = event;
-    this.transaction = new HandlerTransaction(isInTransaction);
+    this.transaction = new HandlerTransaction(group.isOpen);
     this.#clock = clock;
-    this.#send = send;
+    this.#group = group;
   }
 
   /** Never rejects. */
@@ -242,13 +247,13 @@ class OptimisticMember {
 
   statementFailed({ text, name }: WireStatement, error: unknown): void {
     this.#unfit ??= "failed";
-    if (name !== undefined && dropPreparedName(text, error)) markStaleStatement(error);
+    if (name !== undefined && this.#group.names.drop(text, error)) markStaleStatement(error);
   }
 
   async #execute(query: Pick<CompiledQuery, "sql" | "parameters">) {
-    const statement = typedStatement(query, preparedName(query.sql));
+    const statement = typedStatement(query, this.#group.names.nameFor(query.sql));
     const { promise, resolve, reject } = Promise.withResolvers<StatementResult | undefined>();
-    this.#send({ member: this, statement, resolve, reject });
+    this.#group.send({ member: this, statement, resolve, reject });
     try {
       return toQueryResult(await promise);
     } finally {

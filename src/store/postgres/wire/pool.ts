@@ -6,6 +6,7 @@ import { ConnectionLost, NoConnection } from "./database-errors.ts";
 import { clientConfig, type SessionSettings } from "./first-connection.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { isPooled, markPooled } from "./pooled-connections.ts";
+import { PreparedNames, shareNames } from "./prepared-names.ts";
 import { mustBeReplaced, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
 import { forgetPreparedNames } from "./statement-batch.ts";
 
@@ -15,6 +16,8 @@ export interface PoolOptions {
   readonly settings?: SessionSettings;
   /** Whether a pooler gives each transaction another session, which refuses settings or loses them. */
   readonly isPooled?: boolean;
+  /** Of the texts that its connections keep parsed; its own when left out. */
+  readonly preparedNames?: PreparedNames;
   readonly size: number;
   /** Above the handler's time limit a statement can only be a runaway. */
   readonly statementTimeoutMs: number;
@@ -29,7 +32,7 @@ const CONNECT_MS = 2_000;
 
 export function createPool(options: PoolOptions): pg.Pool {
   const { url, settings = {}, isPooled: behindPooler = false, size, isForGroups = false } = options;
-  const { statementTimeoutMs, lockTimeoutMs } = options;
+  const { statementTimeoutMs, lockTimeoutMs, preparedNames = new PreparedNames() } = options;
   const timeouts = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
@@ -47,6 +50,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   pool.on("error", () => {});
   pool.on("connect", (client) => {
     if (behindPooler) markPooled(client, setForTransaction({ ...settings, ...timeouts }));
+    shareNames(client, preparedNames);
     setResponseTimeout(client, responseTimeout(statementTimeoutMs), isForGroups ? statementTimeoutMs : 0);
     // For as long as it lives: the server may end a session at any moment, also during a transaction.
     client.on("error", () => lostConnections.add(client));

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { getOrMake } from "../../../domain/index.ts";
 import type { WireStatement } from "./message-writer.ts";
 
 const HASH_LENGTH = 32;
@@ -14,29 +15,6 @@ export function prepared(text: string): WireStatement {
   return { name: nameOf(text), text };
 }
 
-/** So many texts of handlers are kept parsed on each connection; later ones are parsed each time, as they come. */
-const MAX_NAMES = 64;
-const MAX_SEEN = 256;
-/** Text to name; undefined for a text whose name was given up. */
-const names = new Map<string, string | undefined>();
-/** Texts that came once: those with values written into them never come again, and shall not take a name. */
-let seen = new Set<string>();
-
-/** The name under which a text is parsed and planned once for each connection, from its second time on. */
-export function preparedName(text: string): string | undefined {
-  if (names.has(text)) return names.get(text);
-  if (names.size >= MAX_NAMES) return undefined;
-  if (!seen.has(text)) {
-    if (seen.size >= MAX_SEEN) seen = new Set();
-    seen.add(text);
-    return undefined;
-  }
-  seen.delete(text);
-  const name = nameOf(text);
-  names.set(text, name);
-  return name;
-}
-
 /**
  * SQLSTATEs of a statement that was parsed before its tables changed. They are "cached plan must not change result type", a
  * changed type or name, and an unknown name.
@@ -47,9 +25,47 @@ export function isStaleStatement(error: unknown): boolean {
   return error instanceof pg.DatabaseError && STALE_STATES.test(error.code ?? "");
 }
 
-/** After an error. @returns whether it may come from an old parse: a retry of the transaction parses it again */
-export function dropPreparedName(text: string, error: unknown): boolean {
-  if (!isStaleStatement(error)) return false;
-  names.set(text, undefined);
-  return true;
+/** So many texts of handlers are kept parsed on each connection; later ones are parsed each time, as they come. */
+const MAX_NAMES = 64;
+const MAX_SEEN = 256;
+
+/** The names of the texts that one store keeps parsed. Another store of the process has names of its own. */
+export class PreparedNames {
+  /** Text to name; undefined for a text whose name was given up. */
+  readonly #names = new Map<string, string | undefined>();
+  /** Texts that came once: those with values written into them never come again, and shall not take a name. */
+  #seen = new Set<string>();
+
+  /** The name under which a text is parsed and planned once for each connection, from its second time on. */
+  nameFor(text: string): string | undefined {
+    if (this.#names.has(text)) return this.#names.get(text);
+    if (this.#names.size >= MAX_NAMES) return undefined;
+    if (!this.#seen.has(text)) {
+      if (this.#seen.size >= MAX_SEEN) this.#seen = new Set();
+      this.#seen.add(text);
+      return undefined;
+    }
+    this.#seen.delete(text);
+    const name = nameOf(text);
+    this.#names.set(text, name);
+    return name;
+  }
+
+  /** After an error. @returns whether it may come from an old parse: a retry of the transaction parses it again */
+  drop(text: string, error: unknown): boolean {
+    if (!isStaleStatement(error)) return false;
+    this.#names.set(text, undefined);
+    return true;
+  }
+}
+
+const namesByClient = new WeakMap<object, PreparedNames>();
+
+export function shareNames(client: object, names: PreparedNames): void {
+  namesByClient.set(client, names);
+}
+
+/** Those of its pool; a connection of no pool has names of its own. */
+export function namesOf(client: object): PreparedNames {
+  return getOrMake(namesByClient, client, () => new PreparedNames());
 }

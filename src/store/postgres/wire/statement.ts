@@ -6,7 +6,7 @@ import type { Query } from "../../database.ts";
 import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database-errors.ts";
 import type { WireStatement } from "./message-writer.ts";
 import { isPooled } from "./pooled-connections.ts";
-import { dropPreparedName, preparedName } from "./prepared-names.ts";
+import { namesOf } from "./prepared-names.ts";
 import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "./statement-batch.ts";
 
 /** How long the answer of a statement may be overdue before the connection counts as dead. */
@@ -134,12 +134,13 @@ export async function executeOn(
   query: Pick<CompiledQuery, "sql" | "parameters">,
   { prefix = [], isCached = true, types }: ExecuteOptions = {},
 ): Promise<QueryResult<unknown>> {
-  const name = isCached && !isPooled(client) ? preparedName(query.sql) : undefined;
+  const names = namesOf(client);
+  const name = isCached && !isPooled(client) ? names.nameFor(query.sql) : undefined;
   try {
     const answers = await sendBatch(client, [...prefix, typedStatement(query, name, types)]);
     return toQueryResult(answers[prefix.length]);
   } catch (error) {
-    if (name !== undefined && dropPreparedName(query.sql, error)) markStaleStatement(error);
+    if (name !== undefined && names.drop(query.sql, error)) markStaleStatement(error);
     throw error;
   }
 }
