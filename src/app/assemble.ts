@@ -31,6 +31,8 @@ export interface AssembleOptions {
   readonly migrations?: readonly Migration[];
   readonly clock?: Clock;
   readonly logger: Logger;
+  /** Whether the process is the receiver's: OpenTelemetry's globals and the metrics of the process are then too. */
+  readonly ownsProcess?: boolean;
   /** Those that the mask of `logger` has: secrets that are named for diagnosis, or learnt later, join them. */
   readonly secretValues?: SecretValues;
 }
@@ -51,12 +53,12 @@ interface Common {
  * @throws ConfigError for a file that cannot be used, MigrationError, or StartError
  */
 export async function assemble(config: Config, options: AssembleOptions, undo: UndoSteps) {
-  const { clock = systemClock, handlers = [], migrations = [] } = options;
+  const { clock = systemClock, handlers = [], migrations = [], ownsProcess = false } = options;
   const { secretValues = new SecretValues(config.secretValues) } = options;
   // Before the database: a source that cannot be made leaves no empty file behind.
   const configured = await configuredSources(config);
   const { mask, maskFor } = masksOf(config, { configured, secretValues });
-  const { logger, tracer } = await openTracing(config, options.logger, mask, undo);
+  const { logger, tracer } = await openTracing(config, { log: options.logger, ownsProcess, mask }, undo);
   /** Of the listeners, on this machine; empty until they listen. */
   const origins = { public: "", admin: "" };
   const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
@@ -79,7 +81,7 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   const { secrets, ...credentials } = await openCredentials(config, configured, { ...common, secretValues });
   const services = createServices({
     ...{ config, store, registry, encryptor, scheme, tokens, clock, logger, tracer, namedSecrets },
-    ...{ configured, mask, maskFor, ...credentials },
+    ...{ configured, mask, maskFor, ownsProcess, ...credentials },
     origin: () => (config.isBaseUrlGiven ? new URL(config.baseUrl).origin : origins.public),
   });
   const { callbackLog, metrics, receiver } = services;
@@ -103,15 +105,18 @@ async function openCaptureBuffer({ captureEnabled }: Config, common: Common): Pr
   return createCaptureBuffer({ ...common, store: common.store.captures });
 }
 
-async function openTracing({ tracing, environment }: Config, logger: Logger, mask: Mask, undo: UndoSteps) {
-  if (tracing === null) return { tracer: undefined, logger };
+async function openTracing(
+  { tracing, environment }: Config,
+  { log, ownsProcess, mask }: { readonly log: Logger; readonly ownsProcess: boolean; readonly mask: Mask },
+  undo: UndoSteps,
+) {
+  if (tracing === null) return { tracer: undefined, logger: log };
   const adapter = await import("../observability/tracing/opentelemetry/index.ts");
   const opened = await adapter.openTracing(tracing, {
-    log: logger,
-    environment,
+    ...{ log, environment, ownsProcess },
     describe: (error) => mask.text(errorText(error)),
     isRejection: isRejected,
   });
   undo.add("tracing", () => opened.close());
-  return { tracer: opened.tracer, logger: withTraceIds(logger, opened.activeIds) };
+  return { tracer: opened.tracer, logger: withTraceIds(log, opened.activeIds) };
 }

@@ -63,6 +63,8 @@ export interface ServiceDependencies {
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether the metrics have those of the process. */
+  readonly ownsProcess?: boolean;
   readonly tracer: Tracer | undefined;
 }
 
@@ -140,9 +142,10 @@ function diagnosesOf(dependencies: ServiceDependencies, origin: () => string) {
 }
 
 function metricsOf(dependencies: ServiceDependencies, concurrency: ConcurrencyLimit): Metrics {
-  const { config, store, registry, clock, configured } = dependencies;
+  const { config, store, registry, clock, configured, ownsProcess = false } = dependencies;
   const { database } = config;
   return createMetrics({
+    withProcessMetrics: ownsProcess,
     knownTypes: registry.types,
     patternOf: registry.patternOf,
     sources: [PLATFORM, ...configured.map(({ name }) => name)],

@@ -9,7 +9,7 @@ import { POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import { type Listening, listen, tlsPair } from "./listeners.ts";
 import { UndoSteps } from "./undo-steps.ts";
 
-export interface StartOptions extends AssembleOptions, PollIntervals {}
+export interface StartOptions extends Omit<AssembleOptions, "ownsProcess">, PollIntervals {}
 
 export interface RunningReceiver {
   /** The public listener's address from this machine, without the base path. */
@@ -43,7 +43,7 @@ export async function startInspectableReceiver(config: Config, options: StartOpt
   try {
     // Before the database: a certificate that cannot be used leaves no empty file behind.
     const tls = await tlsPair(config);
-    const assembled = await assemble(config, options, undo);
+    const assembled = await assemble(config, { ...options, ownsProcess: true }, undo);
     await takeStore(assembled);
     const listening = await listen(assembled, tls, undo);
     await startBackground(assembled, listening, options, undo);

@@ -4,7 +4,6 @@ import type { Command } from "commander";
 import { type RunningReceiver, start } from "../app/index.ts";
 import { configuredSources, maskOf, sourceUrl } from "../configured/index.ts";
 import { closeLogger, createLogger, type Logger, SecretValues } from "../observability/index.ts";
-import { noteUnhandledRejection } from "../store/index.ts";
 import { withTimeout } from "../system/index.ts";
 import {
   type ConfigurationOptions,
@@ -87,10 +86,7 @@ const UNCAUGHT_EXCEPTION =
 
 function handleProcessErrors(logger: Logger): void {
   // A promise that a handler left behind says nothing about other events: it is logged, and the process goes on.
-  process.on("unhandledRejection", (error) => {
-    noteUnhandledRejection(error);
-    logger.error({ err: error }, UNHANDLED_REJECTION);
-  });
+  process.on("unhandledRejection", (error) => logger.error({ err: error }, UNHANDLED_REJECTION));
   // A callback that throws leaves its caller in an unknown state. Callbacks in progress are not acknowledged, and are redelivered.
   process.on("uncaughtException", (error) => {
     logger.fatal({ err: error }, UNCAUGHT_EXCEPTION);

@@ -1,5 +1,6 @@
 import { Counter, type CounterConfiguration, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import {
+  callOnce,
   type DiagnosisCode,
   type DropReason,
   type FailureState,
@@ -10,6 +11,8 @@ import {
 import { withTimeout } from "../system/index.ts";
 
 export interface MetricsOptions {
+  /** Whether `render` has the metrics of the process, which observe its event loop and its collections until its end. */
+  readonly withProcessMetrics?: boolean;
   /** The only values that the label `event_type` may take, besides `unknown`. */
   readonly knownTypes: readonly string[];
   /** The pattern of a source's handlers that takes a type: the label, so that a platform's types make none. */
@@ -62,10 +65,16 @@ const UNKNOWN = "unknown";
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
-export function createMetrics({ knownTypes, patternOf, sources, ...gauges }: MetricsOptions) {
+export function createMetrics({
+  knownTypes,
+  patternOf,
+  sources,
+  withProcessMetrics = false,
+  ...gauges
+}: MetricsOptions) {
   const registry = new Registry();
   const types = new Set(knownTypes);
-  collectDefaultMetrics({ register: registry });
+  const rendered = withProcessMetrics ? [processMetrics(), registry] : [registry];
   const duration = new Histogram({ ...described("callback_duration_seconds", registry), buckets: BUCKETS });
   const { requests, outcomes, attempts, ...counters } = createCounters(registry, sources);
   const labelOf = (type: string | undefined, source = ""): string => {
@@ -90,10 +99,20 @@ export function createMetrics({ knownTypes, patternOf, sources, ...gauges }: Met
       attempts(source, kind, outcomeName(outcome)),
     ...counters,
     /** Costs milliseconds, and needs no sign-in: clients that ask at once share one. */
-    render: sharedRender(async () => ({ contentType: registry.contentType, text: await registry.metrics() })),
+    render: sharedRender(async () => {
+      const texts = await Promise.all(rendered.map((one) => one.metrics()));
+      return { contentType: registry.contentType, text: texts.join("\n") };
+    }),
     close: () => registry.clear(),
   };
 }
+
+/** One for all receivers of a process: its observers cannot be ended. */
+const processMetrics = callOnce(() => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+});
 
 function described(name: keyof typeof HELP, registry: Registry, labelNames: string[] = []) {
   return { name, help: HELP[name], registers: [registry], labelNames };

@@ -75,6 +75,7 @@ async function failCall(error: unknown, entry: ListEntry<PendingCall>, transacti
   // Drivers that wait for an answer throw without a frame of the handler.
   showCallSite(error, call.site ?? callSiteNow());
   if (typeof error === "object" && error !== null) transactionOfError.set(error, transaction);
+  watchRejections();
   throw error;
 }
 
@@ -91,12 +92,30 @@ function afterMicrotasks(run: () => void): void {
   });
 }
 
-/** Of an `unhandledRejection`. @returns whether it was a statement's, whose event fails if it is not committed */
-export function noteUnhandledRejection(reason: unknown): boolean {
+let isWatching = false;
+
+/**
+ * Looks at the unhandled rejections of this turn, after a call failed in it. Only Node knows whether code awaits a call, and
+ * it reports that at the end of the turn. A listener for good would be the application's to install.
+ */
+function watchRejections(): void {
+  if (isWatching) return;
+  isWatching = true;
+  process.prependListener("unhandledRejection", noteRejection);
+  setImmediate(() => {
+    isWatching = false;
+    process.off("unhandledRejection", noteRejection);
+  });
+}
+
+/** The event of an unawaited call fails; any other rejection is the process's, as if this had not listened. */
+function noteRejection(reason: unknown): void {
   const transaction = typeof reason === "object" && reason !== null ? transactionOfError.get(reason) : undefined;
-  if (transaction === undefined) return false;
-  transaction.unawaitedFailure ??= transaction.failedCalls?.get(reason);
-  return true;
+  if (transaction !== undefined) transaction.unawaitedFailure ??= transaction.failedCalls?.get(reason);
+  else if (process.listenerCount("unhandledRejection") === 1) {
+    process.off("unhandledRejection", noteRejection);
+    void Promise.reject(reason);
+  }
 }
 
 /** May be called again before the commit. @throws Error for a call that had not ended, or failed unawaited */

@@ -26,7 +26,6 @@ export { envelopeOf, STORED_EVENTS, type StoredEvent, type StoredType } from "./
 export type { PendingLookup } from "./batches.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";
 export type { StoredCallback } from "./callback-columns.ts";
-export { noteUnhandledRejection } from "./handler-transaction.ts";
 export type * from "./inspection.ts";
 export {
   CONFIGURATION,

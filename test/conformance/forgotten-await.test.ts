@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { noteUnhandledRejection, type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -8,16 +9,24 @@ import { runOnce } from "../support/once.ts";
 
 const RESULT = { result: {} };
 
-/** While `use` runs, Node's unhandled rejections go where `oncehook serve` sends them. */
-async function notingRejections(use: () => Promise<void>): Promise<void> {
-  const others = process.listeners("unhandledRejection");
-  process.removeAllListeners("unhandledRejection");
-  process.on("unhandledRejection", noteUnhandledRejection);
+type Listener = (error: unknown) => void;
+const ERRORS = ["unhandledRejection", "uncaughtException"];
+
+/** While `use` runs, the process listens as an application's does. Without any listener Node would end it. */
+async function listeningAs(listeners: Readonly<Record<string, Listener>>, use: () => Promise<void>): Promise<void> {
+  const events: NodeJS.EventEmitter = process;
+  const before = ERRORS.map((name) => ({ name, others: events.listeners(name) as Listener[] }));
+  for (const name of ERRORS) events.removeAllListeners(name);
+  for (const [name, listener] of Object.entries(listeners)) events.on(name, listener);
   try {
     await use();
+    await nextTurn();
+    expect(ERRORS.flatMap((name) => events.listeners(name))).toEqual(Object.values(listeners));
   } finally {
-    process.removeAllListeners("unhandledRejection");
-    for (const other of others) process.on("unhandledRejection", other);
+    for (const { name, others } of before) {
+      events.removeAllListeners(name);
+      for (const other of others) events.on(name, other);
+    }
   }
 }
 
@@ -176,13 +185,42 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
   });
 
   it("an unawaited call fails the event where its statement failed earlier, unseen by the handler", async () => {
-    await notingRejections(async () => {
+    await listeningAs({}, async () => {
       const failing = run(async (scope) => {
         void scope.tx.execute("INSERT INTO nowhere VALUES (1)");
         await addEffect(scope, "forgotten").catch(() => {});
       });
       await expect(failing).rejects.toThrow("this failed and was not awaited: INSERT INTO nowhere");
     });
+    await nothingIsLeft();
+  });
+
+  it("an unawaited call that failed earlier fails the event where the application has a listener of its own", async () => {
+    const heard: unknown[] = [];
+    await listeningAs({ unhandledRejection: (reason) => void heard.push(reason) }, async () => {
+      const failing = run(async (scope) => {
+        void scope.tx.execute("INSERT INTO nowhere VALUES (1)");
+        await addEffect(scope, "forgotten").catch(() => {});
+      });
+      await expect(failing).rejects.toThrow("this failed and was not awaited: INSERT INTO nowhere");
+    });
+    expect(heard).toEqual([expect.objectContaining({ message: expect.stringContaining("nowhere") })]);
+    await nothingIsLeft();
+  });
+
+  it("a rejection of the application's own is the process's, also in the turn of a failed call", async () => {
+    const thrown: unknown[] = [];
+    const other = new Error("the application's own");
+    await listeningAs({ uncaughtException: (error) => void thrown.push(error) }, async () => {
+      const failing = run(async ({ tx }) => {
+        await tx.execute("INSERT INTO nowhere VALUES (1)").catch((error: unknown) => {
+          void Promise.reject(other);
+          throw error;
+        });
+      });
+      await expect(failing).rejects.toThrow("nowhere");
+    });
+    expect(thrown).toEqual([other]);
     await nothingIsLeft();
   });
 
@@ -223,7 +261,7 @@ it("an unawaited call that fails as its handler returns fails its event in a seq
       };
       const deliver = (id: string, handle: (scope: OnceScope) => Promise<typeof RESULT>) =>
         runOnce(store, newRecord(id), handle, committing());
-      await notingRejections(async () => {
+      await listeningAs({}, async () => {
         const ids = ["e1", "e2", "e3"];
         const neighbours = ids.map((id) => deliver(id, (scope) => addEffect(scope, id)));
         const failing = deliver("e0", hasty);

@@ -4,9 +4,10 @@ import { createMetrics, type MetricsOptions } from "../../src/observability/inde
 
 const none = { accepted: 0, waiting: 0, exhausted: 0, rejected: 0 };
 
-function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none) {
+function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none, withProcessMetrics = false) {
   const deliveryCounts = async () => ({ waiting: 2, dead: 1 });
   return createMetrics({
+    withProcessMetrics,
     knownTypes: ["payment_notify"],
     sources: ["platform", "stripe"],
     patternOf(source, type) {
@@ -158,8 +159,8 @@ describe("the metrics", () => {
     expect((await rendered).text).toContain("oncehook_in_flight 0");
   });
 
-  it("the metrics describe the process and the event loop's lag", async () => {
-    const { contentType, text } = await setUp().render();
+  it("the metrics of a server describe the process and the event loop's lag", async () => {
+    const { contentType, text } = await setUp(undefined, true).render();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toContain("nodejs_eventloop_lag_seconds");
     expect(text).toContain("process_resident_memory_bytes");

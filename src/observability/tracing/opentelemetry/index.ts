@@ -1,13 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { context, type DiagLogger, diag, propagation, SpanKind, trace } from "@opentelemetry/api";
+import { SpanKind, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import {
-  ExportResultCode,
-  hrTimeToMilliseconds,
-  loggingErrorHandler,
-  setGlobalErrorHandler,
-  W3CTraceContextPropagator,
-} from "@opentelemetry/core";
+import { ExportResultCode, hrTimeToMilliseconds, W3CTraceContextPropagator } from "@opentelemetry/core";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import {
   AlwaysOffSampler,
@@ -23,26 +17,30 @@ import {
 import { createSparingLog, type Log } from "../../../domain/index.ts";
 import { systemClock, withTimeout } from "../../../system/index.ts";
 import type { SamplerName, TraceIds, TracingOptions } from "../index.ts";
+import { type Diagnostics, takeDiagnostics, takeGlobals } from "./globals.ts";
 import { createSpanTracer, type ErrorDescription } from "./span-tracer.ts";
 
 const FLUSH_LIMIT_MS = 2_000;
 
+export interface TracingDependencies extends ErrorDescription {
+  readonly log: Log;
+  readonly environment: string;
+  /** Whether OpenTelemetry's globals are the receiver's: its handlers are then traced with it. */
+  readonly ownsProcess: boolean;
+}
+
 /**
- * OpenTelemetry's own SDK. Spans wait in a bounded queue and are exported in batches; what does not fit is dropped. Any
- * other user of the OpenTelemetry API in this process, such as a handler, is traced with it. Context, tracer and
- * propagator are the global ones. The log has spans that could not be exported, once a minute at most.
+ * OpenTelemetry's own SDK. Spans wait in a bounded queue and are exported in batches; what does not fit is dropped. The
+ * log has spans that could not be exported, once a minute at most. In an application no global is read, set or disabled:
+ * its tracing, if any, goes on beside this.
  */
-export async function openTracing(
-  options: TracingOptions,
-  deps: ErrorDescription & { readonly log: Log; readonly environment: string },
-) {
+export async function openTracing(options: TracingOptions, deps: TracingDependencies) {
+  const { ownsProcess } = deps;
   const diagnostics = createDiagnostics(deps.log, deps.describe);
-  diag.setLogger(diagnostics.logger, { suppressOverrideMessage: true });
-  setGlobalErrorHandler(diagnostics.failed);
+  const giveDiagnosticsBack = ownsProcess ? takeDiagnostics(diagnostics) : undefined;
   for (const warning of options.warnings) deps.log.warn({}, warning);
-  const exporters = await Promise.all(
-    options.exporters.map((name) => createExporter(name, options.protocol, deps.log)),
-  );
+  const made = await Promise.all(options.exporters.map((name) => createExporter(name, options.protocol, deps.log)));
+  const exporters = ownsProcess ? made : made.map((exporter) => reporting(exporter, diagnostics));
   const provider = new TracerProvider({
     resource: resourceOf(deps.environment),
     sampler: SAMPLERS[options.sampler.name](options.sampler.ratio),
@@ -50,29 +48,24 @@ export async function openTracing(
     spanProcessors: exporters.map((exporter) => new BatchSpanProcessor({ exporter, ...options.batch })),
   });
   const propagator = new W3CTraceContextPropagator();
-  const isOurs = trace.setGlobalTracerProvider(provider);
-  if (isOurs) {
-    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-    propagation.setGlobalPropagator(propagator);
-  }
+  const manager = new AsyncLocalStorageContextManager().enable();
+  const globals = ownsProcess ? takeGlobals({ provider, contexts: manager, propagator }) : undefined;
+  const { spans, contexts } = globals ?? { spans: provider.getTracer("oncehook"), contexts: manager };
   return {
-    tracer: createSpanTracer(trace.getTracer("oncehook"), propagator, options.acceptsParent, deps),
+    tracer: createSpanTracer({ spans, contexts, propagator }, options.acceptsParent, deps),
     /** The ids of the active span; undefined outside a trace. */
     activeIds(): TraceIds | undefined {
-      const active = trace.getSpanContext(context.active());
+      const active = trace.getSpanContext(contexts.active());
       return active === undefined ? undefined : { traceId: active.traceId, spanId: active.spanId };
     },
-    /** Exports what is left, within two seconds, and lets go of what is global. */
+    /** Exports what is left, within two seconds, and lets go of the globals that it took. */
     async close(): Promise<void> {
       // A collector that hangs must not use up the time in which the process may stop. Spans that could not be exported are
       // reported by the global error handler.
       await withTimeout(provider.shutdown(), FLUSH_LIMIT_MS, undefined).catch(() => {});
-      setGlobalErrorHandler(loggingErrorHandler());
-      diag.disable();
-      if (!isOurs) return;
-      trace.disable();
-      context.disable();
-      propagation.disable();
+      giveDiagnosticsBack?.();
+      globals?.release();
+      manager.disable();
     },
   };
 }
@@ -130,13 +123,26 @@ function shown(span: ReadableSpan): object {
   };
 }
 
+/** Reports each failed export itself: the error handler of the SDK is one for the whole process. */
+function reporting(exporter: SpanExporter, { failed }: Diagnostics): SpanExporter {
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (result.code !== ExportResultCode.SUCCESS) failed(result.error ?? "the exporter gave no reason");
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
 /** OpenTelemetry's messages go into the log. A collector that is away fails every batch, so once a minute is enough. */
-function createDiagnostics(log: Log, describe: ErrorDescription["describe"]) {
+function createDiagnostics(log: Log, describe: ErrorDescription["describe"]): Diagnostics {
   const sparing = createSparingLog(log, systemClock);
   const warn = (said: unknown, message: string) => sparing("warn", { fields: { detail: describe(said) }, message });
   const tell = (message: string) => warn(message, "OpenTelemetry warns");
   const note = (message: string) => log.debug({ detail: describe(message) }, "OpenTelemetry notes");
-  const logger: DiagLogger = { error: tell, warn: tell, info: note, debug: () => {}, verbose: () => {} };
+  const logger: Diagnostics["logger"] = { error: tell, warn: tell, info: note, debug: () => {}, verbose: () => {} };
   return { logger, failed: (error: unknown) => warn(error, "traces could not be exported") };
 }
 

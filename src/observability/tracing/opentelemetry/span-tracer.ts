@@ -1,6 +1,6 @@
 import {
   type Attributes,
-  context,
+  type ContextManager,
   defaultTextMapGetter,
   defaultTextMapSetter,
   type Link,
@@ -23,18 +23,30 @@ export interface ErrorDescription {
   readonly isRejection: (error: unknown) => boolean;
 }
 
+/** The API's own, or those of one receiver in an application. */
+export type ActiveContexts = Pick<ContextManager, "active" | "with">;
+
+export interface TracingParts {
+  readonly spans: SpanSource;
+  readonly contexts: ActiveContexts;
+  /** Of `traceparent`. */
+  readonly propagator: TextMapPropagator;
+}
+
 /** One OpenTelemetry span. The innermost span records an error in full; those around it record its name. */
 class OtelSpan implements TraceSpan {
   readonly span: Span;
+  readonly #contexts: ActiveContexts;
   readonly #errors: ErrorDescription;
 
-  constructor(span: Span, errors: ErrorDescription) {
+  constructor(span: Span, contexts: ActiveContexts, errors: ErrorDescription) {
     this.span = span;
+    this.#contexts = contexts;
     this.#errors = errors;
   }
 
   within<T>(run: () => T): T {
-    return context.with(trace.setSpan(context.active(), this.span), run);
+    return this.#contexts.with(trace.setSpan(this.#contexts.active(), this.span), run);
   }
 
   end(came?: object): void {
@@ -116,33 +128,27 @@ const METHODS = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH",
 const MAX_FAILED = 10_000;
 const MAX_HANDLED = 5_000;
 
-/**
- * @param propagator of `traceparent`
- * @param acceptsParent whether the parent of a request is read from its headers
- */
-export function createSpanTracer(
-  spans: SpanSource,
-  propagator: TextMapPropagator,
-  acceptsParent: boolean,
-  errors: ErrorDescription,
-): Tracer {
+/** @param acceptsParent whether the parent of a request is read from its headers */
+export function createSpanTracer(parts: TracingParts, acceptsParent: boolean, errors: ErrorDescription): Tracer {
+  const { spans, contexts, propagator } = parts;
+  const wrapped = (span: Span) => new OtelSpan(span, contexts, errors);
   const known = { failed: createRecentSpans(MAX_FAILED), handled: createRecentSpans(MAX_HANDLED) };
   const parentOf = ({ headers }: RequestInfo) =>
     acceptsParent ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
   return {
-    startSpan: (name) => new OtelSpan(spans.startSpan(name), errors),
+    startSpan: (name) => wrapped(spans.startSpan(name, {}, contexts.active())),
     startRequest(arrived) {
       const isKnown = METHODS.has(arrived.method);
       const name = `${isKnown ? arrived.method : "HTTP"} ${arrived.route}`;
       const attributes = attributesOf(arrived, isKnown);
       const span = spans.startSpan(name, { kind: SpanKind.SERVER, attributes }, parentOf(arrived));
-      return requestSpan(new OtelSpan(span, errors), known);
+      return requestSpan(wrapped(span), known);
     },
     startAttempt(kind, key, eventType) {
       const attributes = { ...keyAttributes(key), "oncehook.event_type": eventType };
       const links = known.failed.linksTo(key);
       const options = { root: true, links, attributes };
-      return new OtelSpan(spans.startSpan(`${kind} ${eventType}`, options, context.active()), errors);
+      return wrapped(spans.startSpan(`${kind} ${eventType}`, options, contexts.active()));
     },
     startDelivery(channel, topic, key) {
       const attributes = { ...keyAttributes(key), "oncehook.topic": topic };
@@ -150,7 +156,7 @@ export function createSpanTracer(
       const span = spans.startSpan(`deliver ${channel}`, options, ROOT_CONTEXT);
       const headers: Record<string, string> = {};
       propagator.inject(trace.setSpan(ROOT_CONTEXT, span), headers, defaultTextMapSetter);
-      return Object.assign(new OtelSpan(span, errors), { headers });
+      return Object.assign(wrapped(span), { headers });
     },
   };
 }
