@@ -5,6 +5,8 @@ const TRACING = "observability/tracing";
 const CORE = ["domain", "system", "sources", "handlers", "pipeline", "store"];
 const FOLDERS = {
   domain: [],
+  // Other rules keep it to itself: it runs in edge functions.
+  once: [],
   system: ["domain"],
   sources: ["domain", "system"],
   observability: ["domain", "system"],
@@ -251,6 +253,13 @@ module.exports = {
       severity: "error",
       from: { path: "^src/receive/" },
       to: { path: "^(node:)?(http|https|http2|net|tls)$|node_modules/fastify/" },
+    },
+    {
+      name: "once-needs-nothing",
+      comment: "oncehook/once runs in edge functions and in any bundle: no builtin, no package, types included.",
+      severity: "error",
+      from: { path: "^src/once/" },
+      to: { pathNot: "^src/once/" },
     },
     {
       name: "no-cycle",

@@ -29,6 +29,7 @@ export default defineConfig({
         index: at("src/index.ts"),
         "sources/platforms/index": at("src/sources/platforms/index.ts"),
         "testing/index": at("src/testing/index.ts"),
+        "once/index": at("src/once/index.ts"),
         "admin-client/index": at("src/admin-client/index.ts"),
         "chunks/checkpoint-thread": at("src/store/sqlite/checkpoint-thread.js"),
       },
