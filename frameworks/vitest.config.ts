@@ -8,8 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ["frameworks/**/*.test.ts"],
-    passWithNoTests: true,
-    globalSetup: ["test/support/global-setup.ts"],
+    globalSetup: ["test/support/global-setup.ts", "frameworks/once/generate-prisma.ts"],
     setupFiles: ["test/support/own-processes.ts"],
     pool: "forks",
     maxWorkers: 2,

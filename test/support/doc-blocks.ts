@@ -7,12 +7,13 @@ export function namedBlocks(page: string): ReadonlyMap<string, string> {
   return new Map(Array.from(blocks, ([, name = "", text = ""]) => [name, text]));
 }
 
-/** Files in a folder below the project, as they would lie in a user's own. */
+/** Files in a folder below the project, as they would lie in a user's own: `parent` has the packages that they import. */
 export async function withFiles<T>(
   files: Iterable<readonly [name: string, text: string]>,
   use: (folder: string) => Promise<T>,
+  parent = "test",
 ): Promise<T> {
-  const folder = mkdtempSync(join(process.cwd(), "test", "doc-blocks-"));
+  const folder = mkdtempSync(join(process.cwd(), parent, "doc-blocks-"));
   try {
     for (const [name, text] of files) writeFileSync(join(folder, name), text);
     return await use(folder);
