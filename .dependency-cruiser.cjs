@@ -20,7 +20,7 @@ const FOLDERS = {
   dev: ["domain", "system", "sources", "handlers", "store", "config", "observability"],
   receive: ["domain", "system", "sources", "pipeline", "oauth", "observability", "dev", "store"],
   http: ["domain", "system", "observability", "receive"],
-  admin: ["domain", "sources", "store", "observability", "pipeline", "retry", "oauth"],
+  admin: ["domain", "system", "sources", "store", "observability", "pipeline", "retry", "oauth"],
   // Types alone of the first: it runs in browsers too.
   "admin-client": ["admin", "domain"],
   config: ["domain", "system", "sources", "store", TRACING],
@@ -48,6 +48,7 @@ const FOLDERS = {
     "reconcile",
     "doctor",
   ],
+  embed: [...CORE, "oauth", "observability", "receive", "admin", "config", "configured", "app"],
   testing: ["domain", "sources", "handlers", "observability", "store", "admin", "config", "configured", "app"],
   // Of testing the demo alone, which is a test that prints.
   cli: [

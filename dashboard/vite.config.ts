@@ -9,6 +9,8 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   root: at("."),
+  // Relative, so that the page works under any path; the receiver writes that path into it.
+  base: "./",
   // The receiver puts a fresh one in place of it in every answer.
   html: { cspNonce: "CSP_NONCE" },
   resolve: { alias: { "oncehook/admin-client": at("../src/admin-client/index.ts") } },

@@ -1,12 +1,13 @@
 import swagger from "@fastify/swagger";
 import Fastify from "fastify";
 import { z } from "zod";
-import { registerOperations } from "../src/admin/admin-listener.ts";
-import type { RouteDependencies } from "../src/admin/index.ts";
+import { registerOperations } from "../src/admin/admin-application.ts";
+import { registerServerOperations } from "../src/admin/admin-listener.ts";
+import type { SignInDependencies } from "../src/admin/index.ts";
 import { responseJsonSchema } from "../src/admin/operation.ts";
 import { SCHEMAS } from "../src/admin/schemas.ts";
 
-const NO_DEPENDENCIES = { access: {}, authenticator: { onSessionEnd() {} } } as unknown as RouteDependencies;
+const NO_DEPENDENCIES = { access: {}, authenticator: { onSessionEnd() {} } } as unknown as SignInDependencies;
 
 const API_VERSION = "1.0.0";
 const DESCRIPTION =
@@ -43,6 +44,7 @@ export async function describeAdminApi(): Promise<object> {
   await app.register((inner, _options, done) => {
     // To tell of its routes a listener needs nothing that they work with.
     registerOperations(inner, NO_DEPENDENCIES);
+    registerServerOperations(inner, NO_DEPENDENCIES);
     done();
   });
   await app.ready();

@@ -1,5 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { isFinal, isStatus } from "./client.ts";
+import { BASE_PATH, IS_IN_APPLICATION } from "./mount.ts";
 
 const RETRIES = 2;
 
@@ -18,13 +19,25 @@ export const queries = new QueryClient({
   },
 });
 
-/** The end of a session clears all data that was read in it. */
+export const SESSION_KEY = ["session"];
+
+/**
+ * The end of a session clears all data that was read in it. An application answers 403, for an action that the role may not
+ * do as well, so that the session is read again.
+ */
 function leaveWithoutSession(error: unknown): void {
   if (isStatus(error, 401)) toSignIn();
+  if (IS_IN_APPLICATION && isStatus(error, 403)) void queries.invalidateQueries({ queryKey: SESSION_KEY });
 }
 
+/** To the server's sign-in. In an application there is none: the page without its data says so. */
 export function toSignIn(): void {
+  if (IS_IN_APPLICATION) {
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
+    return;
+  }
   const { pathname, search } = window.location;
-  if (pathname === "/sign-in") return;
-  window.location.assign(`/sign-in?${new URLSearchParams({ back: pathname + search })}`);
+  const signIn = `${BASE_PATH}/sign-in`;
+  if (pathname === signIn) return;
+  window.location.assign(`${signIn}?${new URLSearchParams({ back: pathname + search })}`);
 }

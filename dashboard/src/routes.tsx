@@ -4,10 +4,12 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
   Outlet,
   redirect,
 } from "@tanstack/react-router";
 import { fromPathSegment, toPathSegment } from "oncehook/admin-client";
+import { BASE_PATH, IS_IN_APPLICATION } from "./mount.ts";
 import { NotFound, PageError } from "./parts/error-pages.tsx";
 import {
   auditSearch,
@@ -27,9 +29,15 @@ const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: NotFound,
 });
 
+/** The sign-in and the sandbox are the server's. */
+const onlyOfServer = () => {
+  if (IS_IN_APPLICATION) throw notFound();
+};
+
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
+  beforeLoad: onlyOfServer,
   validateSearch: signInSearch,
   component: lazyRouteComponent(() => import("./pages/sign-in-page.tsx"), "SignInPage"),
 });
@@ -46,7 +54,7 @@ const inside = createRoute({
   },
   beforeLoad: async ({ context, location }) => {
     const session = await sessionOf(context.queries);
-    if (session === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
+    if (session === null && !IS_IN_APPLICATION) throw redirect({ to: "/sign-in", search: { back: location.href } });
   },
 });
 
@@ -115,6 +123,7 @@ const sources = createRoute({
 const sandbox = createRoute({
   getParentRoute: () => inside,
   path: "/sandbox",
+  beforeLoad: onlyOfServer,
   component: lazyRouteComponent(() => import("./pages/sandbox/sandbox-page.tsx"), "SandboxPage"),
 });
 const audit = createRoute({
@@ -141,6 +150,7 @@ const PAGES = [
 export function createPages(queries: QueryClient) {
   return createRouter({
     routeTree: root.addChildren([signIn, inside.addChildren(PAGES)]),
+    basepath: BASE_PATH === "" ? "/" : BASE_PATH,
     context: { queries },
     parseSearch,
     stringifySearch,

@@ -2,16 +2,17 @@ import { type QueryClient, queryOptions, useSuspenseQuery } from "@tanstack/reac
 import type { SessionView } from "oncehook/admin-client";
 import { useEffect } from "react";
 import { api, isStatus } from "./client.ts";
-import { toSignIn } from "./queries.ts";
+import { IS_IN_APPLICATION } from "./mount.ts";
+import { SESSION_KEY, toSignIn } from "./queries.ts";
 
 /** The current session; null if not signed in. */
 export const SESSION = queryOptions({
-  queryKey: ["session"],
+  queryKey: SESSION_KEY,
   queryFn: async (): Promise<SessionView | null> => {
     try {
       return await api.session.get();
     } catch (error) {
-      if (isStatus(error, 401)) return null;
+      if (isStatus(error, IS_IN_APPLICATION ? 403 : 401)) return null;
       throw error;
     }
   },
@@ -53,6 +54,11 @@ export function useSession(): SessionView {
     if (data === null) toSignIn();
   }, [data]);
   return data ?? SIGNED_OUT;
+}
+
+/** False once the session has ended. */
+export function useIsSignedIn(): boolean {
+  return useSuspenseQuery(SESSION).data !== null;
 }
 
 /** Whether to show buttons that change something; the API checks the role itself. */

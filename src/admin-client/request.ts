@@ -1,5 +1,5 @@
 export interface AdminClientOptions {
-  /** Of the admin listener; by default that of the page. */
+  /** Of the admin listener, with the path of a page in an application; by default that of the page. */
   readonly origin?: string;
   /** ADMIN_TOKEN, or ADMIN_VIEWER_TOKEN. Without it a page of the same origin sends the session's cookie. */
   readonly token?: string;

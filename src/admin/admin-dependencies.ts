@@ -4,7 +4,7 @@ import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
-import type { AdminAccess, Authenticator, TokenCheck } from "./access/authenticator.ts";
+import type * as auth from "./access/authenticator.ts";
 import type * as views from "./page-schemas.ts";
 import type { RelearnRequest, RelearnView } from "./schemas.ts";
 
@@ -40,11 +40,6 @@ export interface Sandbox {
 
 export interface AdminDependencies
   extends Pick<Receiver, "store" | "clock" | "log" | "describeError" | "registry" | "sourcesByName"> {
-  /** Bounds the connections of a server of this listener, and the requests over each. */
-  readonly guard?: ((server: Server) => void) | undefined;
-  readonly access: AdminAccess;
-  /** Shared with every other route that takes a token of the admin API. */
-  readonly tokenCheck: TokenCheck;
   readonly about: { readonly environment: string; readonly version: string };
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
@@ -60,10 +55,28 @@ export interface AdminDependencies
   /** False while the process starts or drains, so that no new work is sent to it. */
   readonly isServing: () => boolean;
   readonly sources: Sources;
-  /** Null in production. */
+  /** Null in production, and in an application. */
   readonly sandbox: Sandbox | null;
 }
 
+/** Of the server, which has a listener, tokens and sessions for operators. */
+export interface ListenerDependencies extends AdminDependencies {
+  /** Bounds the connections of a server of this listener, and the requests over each. */
+  readonly guard?: ((server: Server) => void) | undefined;
+  readonly access: auth.AdminAccess;
+  /** Shared with every other route that takes a token of the admin API. */
+  readonly tokenCheck: auth.TokenCheck;
+}
+
 export interface RouteDependencies extends AdminDependencies {
-  readonly authenticator: Authenticator;
+  readonly access: auth.RequestAccess;
+  readonly authenticator: auth.Authenticator;
+  readonly recordRefusal: (refusal: auth.Refusal) => void;
+  /** Says why a change from another origin is refused, and what to do. */
+  readonly crossOriginError: string;
+}
+
+export interface SignInDependencies extends RouteDependencies, ListenerDependencies {
+  readonly access: auth.AdminAccess;
+  readonly authenticator: auth.SessionAuthenticator;
 }

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { packageFile } from "../system/index.ts";
 import { isWrongPage } from "./access/guard.ts";
 import { HIDDEN_ROUTE } from "./operation.ts";
 
-/** The same from the source and from the package. */
-const BUILT = new URL("../../dashboard/dist/", import.meta.url);
+const BUILT = packageFile("dashboard/dist/");
 const ASSET = "/assets/:file";
 /** Every address of the page. At any other one a browser gets the page with 404, and a script JSON. */
 const PAGES = [
@@ -19,14 +19,30 @@ const PAGES = [
   "/bulk-replays",
   "/notifications",
   "/sources",
-  "/sandbox",
   "/audit",
-  "/sign-in",
 ];
-const NOT_BUILT = "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";
+
+/** How the page is served. */
+export interface PageSettings {
+  /** Who admits people: the receiver's sign-in, or the application around it. */
+  readonly access: "sign-in" | "application";
+  /** Other addresses of the page. */
+  readonly pages: readonly string[];
+  /** Under which path of its server the page is: nothing, or such as `/admin/webhooks`. */
+  readonly basePathOf: (request: FastifyRequest) => string;
+  /** What to do where the built page is missing. */
+  readonly notBuilt: string;
+}
+
+export const SERVER_PAGE: PageSettings = {
+  access: "sign-in",
+  pages: ["/sandbox", "/sign-in"],
+  basePathOf: () => "",
+  notBuilt: "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n",
+};
 
 /** The dashboard. @param folder what `npm run build:dashboard` writes; read on the first request */
-export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): void {
+export function registerDashboard(app: FastifyInstance, settings: PageSettings, folder: URL = BUILT): void {
   let reading: ReturnType<typeof readDashboard> | undefined;
   const dashboard = async () => {
     reading ??= readDashboard(folder);
@@ -39,12 +55,12 @@ export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): vo
       throw error;
     }
   };
-  const servePage = async (_request: FastifyRequest, reply: FastifyReply) => {
+  const servePage = async (request: FastifyRequest, reply: FastifyReply) => {
     const page = await dashboard();
-    if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NOT_BUILT);
-    return sendPage(reply, page.html);
+    if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(settings.notBuilt);
+    return sendPage(reply, pageAt(page.html, settings.basePathOf(request), settings.access));
   };
-  for (const url of PAGES) app.get(url, HIDDEN_ROUTE, servePage);
+  for (const url of [...PAGES, ...settings.pages]) app.get(url, HIDDEN_ROUTE, servePage);
   app.setNotFoundHandler((request, reply) => {
     reply.code(404);
     return isWrongPage(request) ? servePage(request, reply) : reply.send({ error: "not found" });
@@ -54,6 +70,17 @@ export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): vo
     if (asset === undefined) return reply.code(404).send({ error: "not found" });
     return sendAsset(reply, asset, headers["accept-encoding"]);
   });
+}
+
+/**
+ * The built page names its files relative to itself. At an address below, such as `/events/stripe/evt_1`, they are
+ * elsewhere, and a `base` element would redirect links within the page and need a weaker policy.
+ */
+function pageAt(html: string, basePath: string, access: PageSettings["access"]): string {
+  return html
+    .replaceAll('="./assets/', () => `="${basePath}/assets/`)
+    .replaceAll("PAGE_BASE_PATH", () => basePath)
+    .replaceAll("PAGE_ACCESS", access);
 }
 
 /**

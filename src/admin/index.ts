@@ -8,6 +8,7 @@ export { CALLBACK_PATH } from "./access/sign-in-routes.ts";
 export type * from "./admin-dependencies.ts";
 export { createAdminListener } from "./admin-listener.ts";
 export type { CALLBACK_FILTER } from "./callback-routes.ts";
+export { createEmbeddedAdmin, type EmbeddedAdmin } from "./embedded/embedded-admin.ts";
 export type * from "./page-schemas.ts";
 export { presentFailure, presentNotification, presentRecord } from "./present.ts";
 export type * from "./request-parameters.ts";

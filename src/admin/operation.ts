@@ -8,6 +8,7 @@ import type {
 } from "fastify";
 import { z } from "zod";
 import type { Role } from "../store/index.ts";
+import { packageFile } from "../system/index.ts";
 import type { SCHEMAS } from "./schemas.ts";
 
 type SchemaName = keyof typeof SCHEMAS;
@@ -157,8 +158,8 @@ const GET_DESCRIPTION = operation({
   responses: { 200: ["It is this one.", { shape: z.looseObject({}) }] },
 });
 
-/** Written by `npm run tables`; at the same path in the source and in the package. */
-const WRITTEN = new URL("../../docs/openapi.json", import.meta.url);
+/** Written by `npm run tables`. */
+const WRITTEN = packageFile("docs/openapi.json");
 
 export function registerDescription(app: FastifyInstance): void {
   app.get("/api/v1/openapi.json", GET_DESCRIPTION, async (_request, reply) =>

@@ -9,7 +9,7 @@ import { type Clock, type Log, lowerAscii } from "../domain/index.ts";
 import { createConnectionLimit, createReadOrigin, guardConnections } from "../http/index.ts";
 import { createSignIn, type Identity } from "../oauth/index.ts";
 import type { Role } from "../store/index.ts";
-import { type Encryptor, rateKey } from "../system/index.ts";
+import { type Encryptor, packageFile, rateKey } from "../system/index.ts";
 
 export function adminAccess(config: Config, encryptor: Encryptor, clock: Clock): AdminAccess {
   const { admin, listen, encryptionKey } = config;
@@ -32,7 +32,7 @@ export function adminAccess(config: Config, encryptor: Encryptor, clock: Clock):
 }
 
 export async function packageVersion(): Promise<string> {
-  const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  const manifest = await readFile(packageFile("package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
 

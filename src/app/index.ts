@@ -1,3 +1,5 @@
+export { adminParts } from "./admin-parts.ts";
+export type { Assembled } from "./assemble.ts";
 export {
   backfillOnce,
   backup,

@@ -1,14 +1,13 @@
 import type { AddressInfo } from "node:net";
 import { createAdminListener } from "../admin/index.ts";
 import { type Config, ConfigError } from "../config/index.ts";
-import { configuredChannelNames, StartError } from "../configured/index.ts";
+import { StartError } from "../configured/index.ts";
 import { type Listener, readTlsPair, type TlsPair, TlsUnusable } from "../http/index.ts";
-import { discard, dryRunReplay, replay } from "../retry/index.ts";
-import { createAdminConnections, packageVersion } from "./admin-access.ts";
+import { createAdminConnections } from "./admin-access.ts";
+import { adminParts } from "./admin-parts.ts";
 import type { Assembled } from "./assemble.ts";
 import { publicListener } from "./public-listener.ts";
 import { createSandbox } from "./sandbox.ts";
-import { createSources } from "./sources.ts";
 import type { UndoSteps } from "./undo-steps.ts";
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
@@ -32,22 +31,13 @@ export async function listen(assembled: Assembled, tls: TlsPair | null, undo: Un
 }
 
 async function openAdmin(assembled: Assembled, isServing: () => boolean, undo: UndoSteps): Promise<void> {
-  const { config, services, origins, access, tokenCheck, tokens } = assembled;
-  const { receiver, metrics, callbackLog, mask, rollups } = services;
-  const connections = createAdminConnections(receiver.log);
+  const { config, services, origins, access, tokenCheck } = assembled;
+  const connections = createAdminConnections(services.receiver.log);
   undo.add("admin connections", connections.close);
   const admin = createAdminListener({
-    ...{ access, tokenCheck, guard: connections.guard, metrics, callbackLog, mask, isServing },
-    revoke: tokens.revoke,
-    sources: createSources(assembled),
+    ...(await adminParts(assembled)),
+    ...{ access, tokenCheck, guard: connections.guard, isServing },
     sandbox: createSandbox(assembled),
-    channelNames: configuredChannelNames(config),
-    about: { environment: config.environment, version: await packageVersion() },
-    ...receiver,
-    replay: (key) => replay(key, receiver),
-    dryRun: (key) => dryRunReplay(key, receiver),
-    discard: (key) => discard(key, receiver),
-    flushRollups: rollups.flush,
   });
   undo.add("admin listener", () => closeListener({ server: admin.server, close: () => admin.close() }));
   await listenOn(admin, config.admin, "ADMIN_");

@@ -7,6 +7,7 @@ export * from "./files.ts";
 export * from "./http-client.ts";
 export * from "./keyed-semaphore.ts";
 export * from "./linked-list.ts";
+export * from "./package-file.ts";
 export * from "./poller.ts";
 export * from "./remote-address.ts";
 export * from "./token-bucket.ts";

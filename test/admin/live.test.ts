@@ -279,7 +279,7 @@ function client() {
   response.on("data", (chunk) => {
     text += chunk;
   });
-  const stream = new LiveStream({}, response as unknown as ServerResponse, null);
+  const stream = new LiveStream({}, response as unknown as ServerResponse, { session: null });
   const ids = () => [...text.matchAll(/^event: callback\ndata: \{"id":(\d+),/gm)].map(([, id]) => Number(id));
   return { stream, ids };
 }

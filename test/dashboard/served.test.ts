@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import Fastify from "fastify";
 import { expect, it } from "vitest";
-import { registerDashboard } from "../../src/admin/dashboard-routes.ts";
+import { registerDashboard, SERVER_PAGE } from "../../src/admin/dashboard-routes.ts";
 import { withReceiver } from "../support/receiver.ts";
 
 /** The page as anybody gets it, without a token. */
@@ -82,7 +82,7 @@ it("a page that was not built names the command that builds it", async () => {
   const folder = mkdtempSync(join(tmpdir(), "oncehook-no-dashboard-"));
   const app = Fastify();
   try {
-    registerDashboard(app, pathToFileURL(`${folder}/`));
+    registerDashboard(app, SERVER_PAGE, pathToFileURL(`${folder}/`));
     const { statusCode, body } = await app.inject("/");
     expect([statusCode, body]).toEqual([503, expect.stringContaining("npm run build:dashboard")]);
   } finally {

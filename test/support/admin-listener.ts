@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import { type AdminDependencies, createAdminListener } from "../../src/admin/index.ts";
+import { createAdminListener, type ListenerDependencies } from "../../src/admin/index.ts";
 
 /** The admin listener of a receiver that is not there: for its routes alone. */
-export function idleListener(over: Partial<AdminDependencies> = {}): FastifyInstance {
+export function idleListener(over: Partial<ListenerDependencies> = {}): FastifyInstance {
   const access = { tokens: [], provider: null };
   return createAdminListener({
     access,

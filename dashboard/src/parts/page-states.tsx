@@ -2,6 +2,7 @@ import { Alert, Button, Group, Paper, Skeleton, Stack, Text, VisuallyHidden } fr
 import { AdminError } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { isStatus } from "../client.ts";
+import { IS_IN_APPLICATION } from "../mount.ts";
 import { PageLink } from "./page-link.tsx";
 
 interface Props {
@@ -42,7 +43,8 @@ function errorText(error: unknown): { message: string; next?: string } {
       next: "Look whether the process still runs, and whether this page's address still leads to it.",
     };
   }
-  if (error.status === 403) return { message: error.message, next: "Sign in as an operator to do this." };
+  if (error.status === 403)
+    return { message: error.message, ...(IS_IN_APPLICATION ? {} : { next: "Sign in as an operator to do this." }) };
   if (error.status === 404) return { message: error.message };
   if (error.status >= 500) return { message: error.message, next: "The receiver's log says why." };
   return { message: error.message };

@@ -16,9 +16,11 @@ import { useMutation } from "@tanstack/react-query";
 import { createLink, Outlet } from "@tanstack/react-router";
 import type { SessionView } from "oncehook/admin-client";
 import type { AnchorHTMLAttributes, Ref } from "react";
-import { endSession, useSession } from "../session.ts";
+import { BASE_PATH, IS_IN_APPLICATION } from "../mount.ts";
+import { endSession, useIsSignedIn, useSession } from "../session.ts";
 import { Connection } from "./connection.tsx";
 import { EnvironmentBadge } from "./environment-badge.tsx";
+import { NoAccess } from "./no-access.tsx";
 
 interface ItemProps
   extends Omit<NavLinkProps, "vars">,
@@ -32,6 +34,7 @@ const NavigationLink = createLink(({ ref, ...props }: ItemProps) => <NavLink ref
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const { environment, version } = useSession();
+  if (!useIsSignedIn() && IS_IN_APPLICATION) return <NoAccess />;
   return (
     <AppShell
       header={{ height: 56 }}
@@ -136,19 +139,27 @@ function ColorSchemeSelect() {
   );
 }
 
-/** The signed-in actor, the role, and the button to sign out. */
+/** The signed-in actor, the role, and the button to sign out, which an application has itself. */
 function SignedInUser() {
   const { actor, role } = useSession();
-  const leave = useMutation({
-    mutationFn: endSession,
-    // A full page load: the data of this session leaves the memory.
-    onSuccess: () => window.location.assign("/sign-in"),
-  });
   return (
     <Group gap="xs">
       <Text size="sm">
         {actor === "token" ? "Admin token" : actor}, {role}
       </Text>
+      {!IS_IN_APPLICATION && <SignOut />}
+    </Group>
+  );
+}
+
+function SignOut() {
+  const leave = useMutation({
+    mutationFn: endSession,
+    // A full page load: the data of this session leaves the memory.
+    onSuccess: () => window.location.assign(`${BASE_PATH}/sign-in`),
+  });
+  return (
+    <>
       <Button size="compact-sm" variant="default" loading={leave.isPending} onClick={() => leave.mutate()}>
         Sign out
       </Button>
@@ -157,6 +168,6 @@ function SignedInUser() {
           The session could not be ended; try again.
         </Text>
       )}
-    </Group>
+    </>
   );
 }

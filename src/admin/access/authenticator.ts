@@ -33,17 +33,32 @@ export interface OidcProvider {
   readonly fingerprint: string;
 }
 
+/** The parts of it that every request is checked with. */
+export type RequestAccess = Pick<AdminAccess, "baseUrl" | "isAllowedHost" | "remoteAddress">;
+
 export interface Caller {
   readonly actor: string;
   readonly role: Role;
-  /** Null with a token, which each request sends. */
+  /** Null with a token, which each request sends, and in an application, whose session it is. */
   readonly session: { readonly idSha256: string; readonly expiresAt: Date } | null;
+  /** Whether a browser may send by itself what authenticates the caller, such as a cookie, for a page of another origin. */
+  readonly isAmbient: boolean;
+  /** Whether the caller of a long response may go on reading; asked for again and again. */
+  readonly isStillAllowed?: () => Promise<boolean>;
+}
+
+/** Finds the caller of a request. */
+export interface Authenticator {
+  /** @throws HttpError 401 without a valid one, 429 */
+  authenticate(request: FastifyRequest): Promise<Caller>;
+  onSessionEnd(listener: (idSha256: string) => void): void;
 }
 
 export const TOKEN_ACTOR = "token";
 export const CHALLENGE = { "www-authenticate": 'Bearer realm="admin"' };
 
-export type Authenticator = ReturnType<typeof createAuthenticator>;
+/** Of the server: by tokens, and by the sessions that it keeps. */
+export type SessionAuthenticator = ReturnType<typeof createAuthenticator>;
 
 export function createAuthenticator(deps: {
   readonly access: AdminAccess;
@@ -72,7 +87,7 @@ export function createAuthenticator(deps: {
     // ADMIN_SESSION_HOURS may have been lowered since it started.
     const longest = startedAt.getTime() + access.sessionHours * HOUR_MS;
     const expiresAt = new Date(Math.min(session.expiresAt.getTime(), longest));
-    return expiresAt <= now ? undefined : { actor, role, session: { idSha256, expiresAt } };
+    return expiresAt <= now ? undefined : { actor, role, session: { idSha256, expiresAt }, isAmbient: true };
   }
 
   async function caller(request: FastifyRequest): Promise<Caller | undefined> {
@@ -81,7 +96,8 @@ export function createAuthenticator(deps: {
     if (token === undefined) return authorization === "" ? sessionCaller(request) : undefined;
     const checked = tokenCheck.check(token, access.remoteAddress(request.raw));
     if (checked.result === "too many") throw tooManyAttempts(checked.waitSeconds);
-    return checked.result === "right" ? { actor: TOKEN_ACTOR, role: checked.role, session: null } : undefined;
+    if (checked.result === "wrong") return undefined;
+    return { actor: TOKEN_ACTOR, role: checked.role, session: null, isAmbient: false };
   }
 
   return {
@@ -189,7 +205,7 @@ export interface Refusal {
  * Writes refused requests to the log and the audit log, without waiting, and never throws. Any client can cause refusals,
  * so that they are bounded: the next row counts those left out before it.
  */
-function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): (refusal: Refusal) => void {
+export function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): (refusal: Refusal) => void {
   const mayWrite = createWindowLimit(MAX_ROWS_PER_HOUR, HOUR_MS);
   let leftOut = 0;
   return ({ remoteAddress, actor, reason, attempt }) => {

@@ -28,13 +28,6 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-const crossOrigin = () =>
-  new HttpError(
-    403,
-    "this request came from another origin; where operators use another address than the listener's, set " +
-      "ADMIN_BASE_URL to it",
-  );
-
 /** The rules of the matched route, never by the text of the URL, which has many spellings. */
 function rulesOf(request: FastifyRequest): GuardRules {
   return isWrongPage(request) ? { isPublic: true } : (request.routeOptions.schema?.guard ?? {});
@@ -61,7 +54,8 @@ export function registerGuard(app: FastifyInstance, deps: RouteDependencies): vo
 }
 
 /** The caller where the route needs one. @throws HttpError where the request is refused */
-async function callerOf(request: FastifyRequest, { access, tokenCheck, authenticator }: RouteDependencies) {
+async function callerOf(request: FastifyRequest, deps: RouteDependencies) {
+  const { access, authenticator, recordRefusal } = deps;
   const { headers, method } = request;
   const rules = rulesOf(request);
   if (!rules.anyHost && !hasAllowedHost(headers, access.isAllowedHost))
@@ -72,12 +66,12 @@ async function callerOf(request: FastifyRequest, { access, tokenCheck, authentic
     );
   const from = requestOrigin(headers, access.baseUrl);
   if (rules.isPublic) {
-    if (isUnsafe(method) && from === "cross-origin") throw crossOrigin();
+    if (isUnsafe(method) && from === "cross-origin") throw new HttpError(403, deps.crossOriginError);
     return null;
   }
   const caller = await authenticator.authenticate(request);
   // A browser sends a cookie for any page, but only a page that has a token sends it.
-  if (caller.session !== null && isUnsafe(method) && from !== "same-origin") throw crossOrigin();
+  if (caller.isAmbient && isUnsafe(method) && from !== "same-origin") throw new HttpError(403, deps.crossOriginError);
   const { actor, role } = caller;
   const needed = rules.role ?? (isUnsafe(method) ? "operator" : "viewer");
   if (role === "operator" || needed === "viewer") return caller;
@@ -85,7 +79,7 @@ async function callerOf(request: FastifyRequest, { access, tokenCheck, authentic
   if (action !== undefined) {
     const attempt = { role, action, target: targetOf(request) };
     const remoteAddress = access.remoteAddress(request.raw);
-    tokenCheck.recordRefusal({ remoteAddress, actor, reason: "the role is viewer", attempt });
+    recordRefusal({ remoteAddress, actor, reason: "the role is viewer", attempt });
   }
   throw new HttpError(403, "this needs the role operator; yours is viewer");
 }
@@ -143,7 +137,7 @@ export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDepend
  * Records every change of an authenticated caller before and after it. A change that cannot be recorded is not made. Public
  * routes have no caller yet: the sign-in records itself.
  */
-function registerAudit(app: FastifyInstance, { store, clock, log, access }: AdminDependencies): void {
+function registerAudit(app: FastifyInstance, { store, clock, log, access }: RouteDependencies): void {
   app.decorateRequest("auditId", null);
   const changes = new Set<FastifyRequest>();
   let whenIdle = () => {};

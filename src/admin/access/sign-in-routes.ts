@@ -12,7 +12,7 @@ import {
 } from "../../oauth/index.ts";
 import { sha256Hex } from "../../sources/index.ts";
 import type { StoredSession } from "../../store/index.ts";
-import type { RouteDependencies } from "../admin-dependencies.ts";
+import type { RouteDependencies, SignInDependencies } from "../admin-dependencies.ts";
 import { HIDDEN_ROUTE, HttpError, operation } from "../operation.ts";
 import type { SessionView, SignInView } from "../page-schemas.ts";
 import * as auth from "./authenticator.ts";
@@ -50,11 +50,22 @@ const END = operation({
   responses: { 204: "It has ended." },
 });
 
-export function registerSessionRoutes(app: FastifyInstance, deps: RouteDependencies): void {
+/** Says who the caller is; an application's page needs it too. */
+export function registerCurrentSession(app: FastifyInstance, deps: RouteDependencies): void {
+  app.get("/api/v1/session", CURRENT, async (request) => {
+    const caller = requireCaller(request);
+    return sessionView(caller, deps, caller.session?.expiresAt);
+  });
+}
+
+type Identity = Pick<auth.Caller, "actor" | "role">;
+
+function sessionView({ actor, role }: Identity, { about, sandbox }: RouteDependencies, expiresAt?: Date): SessionView {
+  return { actor, role, expires_at: expiresAt?.toISOString() ?? null, ...about, sandbox: sandbox !== null };
+}
+
+export function registerSignIn(app: FastifyInstance, deps: SignInDependencies): void {
   const { access, about, tokenCheck, authenticator } = deps;
-  const view = ({ actor, role }: Pick<auth.Caller, "actor" | "role">, expiresAt?: Date): SessionView => {
-    return { actor, role, expires_at: expiresAt?.toISOString() ?? null, ...about, sandbox: deps.sandbox !== null };
-  };
   app.get("/api/v1/sign-in", METHODS, async (): Promise<SignInView> => {
     const { provider } = access;
     return {
@@ -73,11 +84,7 @@ export function registerSessionRoutes(app: FastifyInstance, deps: RouteDependenc
     const admitted = { actor: auth.TOKEN_ACTOR, method: "token", ...checked } as const;
     const session = await startSession(request, reply, admitted, deps);
     if (session === undefined) throw new HttpError(503, "the session cannot be stored right now");
-    return view(session, session.expiresAt);
-  });
-  app.get("/api/v1/session", CURRENT, async (request) => {
-    const caller = requireCaller(request);
-    return view(caller, caller.session?.expiresAt);
+    return sessionView(session, deps, session.expiresAt);
   });
   app.delete("/api/v1/session", END, async (request, reply) => {
     const { session } = requireCaller(request);
@@ -101,7 +108,7 @@ async function startSession(
   request: FastifyRequest,
   reply: FastifyReply,
   { method, earlierSession, ...identity }: Authenticated,
-  deps: RouteDependencies,
+  deps: SignInDependencies,
 ): Promise<StoredSession | undefined> {
   const { store, clock, log, access, authenticator } = deps;
   const { actor, role, credentialFingerprint } = identity;
@@ -131,7 +138,7 @@ async function startSession(
 
 export const CALLBACK_PATH = "/sign-in/oidc/callback";
 
-interface SignInDependencies extends RouteDependencies {
+interface ProviderDependencies extends SignInDependencies {
   readonly provider: auth.OidcProvider;
   readonly logError: (error: unknown, message: string) => void;
   /** Any page can make a browser send such requests: they neither count for an address nor fill the audit log. */
@@ -139,11 +146,11 @@ interface SignInDependencies extends RouteDependencies {
 }
 
 /** `GET /sign-in/oidc` sends a browser to the provider, which sends it back to `/sign-in/oidc/callback`. */
-export function registerOidcRoutes(app: FastifyInstance, deps: RouteDependencies, provider: auth.OidcProvider): void {
+export function registerOidcRoutes(app: FastifyInstance, deps: SignInDependencies, provider: auth.OidcProvider): void {
   const { access, log, clock } = deps;
   const sparing = createSparingLog(log, clock);
   const mayLogFlow = createWindowLimit(60, HOUR_MS);
-  const signInDeps: SignInDependencies = {
+  const signInDeps: ProviderDependencies = {
     ...deps,
     provider,
     logError: (error, message) => sparing("error", { fields: { err: error }, message }),
@@ -172,7 +179,7 @@ export function registerOidcRoutes(app: FastifyInstance, deps: RouteDependencies
   });
 }
 
-async function signIn(request: FastifyRequest, reply: FastifyReply, deps: SignInDependencies): Promise<Page> {
+async function signIn(request: FastifyRequest, reply: FastifyReply, deps: ProviderDependencies): Promise<Page> {
   const { access, provider } = deps;
   const { loginThrottle, recordRefusal } = deps.tokenCheck;
   const remoteAddress = access.remoteAddress(request.raw);

@@ -12,6 +12,8 @@ const POLL_EVERY_MS = 500;
 const TALLY_EVERY_MS = 2_000;
 /** A session that expired, or ended on another process, loses its streams within this time. */
 const SESSION_EVERY_MS = 2_000;
+/** An application is asked so often whether the reader of a stream may go on. */
+const PERMISSION_EVERY_MS = 15_000;
 const HEARTBEAT_EVERY_MS = 15_000;
 const MAX_STREAMS = 32;
 /** Bodies may be long; between two batches the event loop runs other requests and flushes what was written. */
@@ -49,15 +51,21 @@ export class LiveFeed {
       })
       .finally(() => this.#streams.delete(stream));
     this.#streams.set(stream, running);
-    const { session } = stream;
-    if (session === null) return;
     // Beside the reading loop, which waits for a slow client.
-    const watch = setInterval(() => this.#endIfOver(stream, session).catch(() => {}), SESSION_EVERY_MS);
-    stream.closed.addEventListener("abort", () => clearInterval(watch));
+    const every = (ms: number, look: () => Promise<void>) => {
+      const watch = setInterval(() => look().catch(() => {}), ms);
+      stream.closed.addEventListener("abort", () => clearInterval(watch));
+    };
+    const { session, isStillAllowed } = stream.caller;
+    if (session !== null) every(SESSION_EVERY_MS, () => this.#endIfOver(stream, session));
+    if (isStillAllowed === undefined) return;
+    every(PERMISSION_EVERY_MS, async () => {
+      if (!(await isStillAllowed())) stream.disconnect();
+    });
   }
 
   endSession(idSha256: string): void {
-    for (const stream of this.#streams.keys()) if (stream.session?.idSha256 === idSha256) stream.disconnect();
+    for (const stream of this.#streams.keys()) if (stream.caller.session?.idSha256 === idSha256) stream.disconnect();
   }
 
   /** Ends all streams; resolves when none uses the database any more. */
@@ -99,7 +107,7 @@ export class LiveFeed {
   }
 
   /** Ends a stream whose session has expired, or was ended by another process. */
-  async #endIfOver(stream: LiveStream, { idSha256, expiresAt }: NonNullable<LiveStream["session"]>) {
+  async #endIfOver(stream: LiveStream, { idSha256, expiresAt }: NonNullable<Caller["session"]>) {
     const now = this.#deps.clock.now();
     const isOpen = expiresAt > now && (await this.#deps.store.sessions.among([idSha256], now)).has(idSha256);
     if (!isOpen) stream.disconnect();
@@ -168,14 +176,13 @@ const MAX_UNREAD_MS = 10_000;
 
 export class LiveStream {
   readonly filter: CallbackFilter;
-  /** The session of its client; null with a token. */
-  readonly session: Caller["session"];
+  readonly caller: Pick<Caller, "session" | "isStillAllowed">;
   readonly #response: ServerResponse;
   readonly #closed = new AbortController();
 
-  constructor(filter: CallbackFilter, response: ServerResponse, session: Caller["session"]) {
+  constructor(filter: CallbackFilter, response: ServerResponse, caller: LiveStream["caller"]) {
     this.filter = filter;
-    this.session = session;
+    this.caller = caller;
     this.#response = response;
     response.once("close", () => this.#closed.abort());
     // A write to a client that just disconnected is no error.

@@ -28,7 +28,7 @@ export function registerLive(app: FastifyInstance, deps: RouteDependencies): voi
       const error = "this process has the maximum of live streams; close another one";
       throw new HttpError(503, error, { "retry-after": "10" });
     }
-    const stream = new LiveStream(filter, openStream(reply), requireCaller(request).session);
+    const stream = new LiveStream(filter, openStream(reply), requireCaller(request));
     const { "last-event-id": position = "" } = request.headers;
     // An unreadable header is ignored: a browser would send it forever.
     feed.add(stream, parsePosition(String(position)));
@@ -43,6 +43,8 @@ function openStream(reply: FastifyReply): FastifyReply["raw"] {
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     "content-type": "text/event-stream; charset=utf-8",
+    // A middleware that compresses responses would hold every event back until it has enough of them.
+    "cache-control": "no-store, no-transform",
     // A proxy that buffers a response would pass nothing on of one that never ends.
     "x-accel-buffering": "no",
   });

@@ -1,0 +1,23 @@
+import { configuredChannelNames } from "../configured/index.ts";
+import { discard, dryRunReplay, replay } from "../retry/index.ts";
+import { packageVersion } from "./admin-access.ts";
+import type { Assembled } from "./assemble.ts";
+import { createSources } from "./sources.ts";
+
+/** The services of the admin API, for a listener of the server and for an application. */
+export async function adminParts(assembled: Assembled) {
+  const { config, services, tokens } = assembled;
+  const { receiver, metrics, callbackLog, mask, rollups } = services;
+  return {
+    ...{ metrics, callbackLog, mask },
+    revoke: tokens.revoke,
+    sources: createSources(assembled),
+    channelNames: configuredChannelNames(config),
+    about: { environment: config.environment, version: await packageVersion() },
+    ...receiver,
+    replay: (key: Parameters<typeof replay>[0]) => replay(key, receiver),
+    dryRun: (key: Parameters<typeof replay>[0]) => dryRunReplay(key, receiver),
+    discard: (key: Parameters<typeof replay>[0]) => discard(key, receiver),
+    flushRollups: rollups.flush,
+  };
+}
