@@ -5,7 +5,7 @@ function metaContent(name: string): string {
 
 const written = metaContent("base-path");
 
-/** The path under which the page and its API are, without a slash at its end; empty at the root, and in development. */
+/** The path of the page and its API, without a slash at its end. Empty at the root, and in development. */
 export const BASE_PATH = written.startsWith("/") ? written : "";
 
 /** Whether an application around the receiver admits people: then there is no sign-in here, and no sandbox. */

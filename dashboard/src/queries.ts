@@ -22,8 +22,8 @@ export const queries = new QueryClient({
 export const SESSION_KEY = ["session"];
 
 /**
- * The end of a session clears all data that was read in it. An application answers 403, for an action that the role may not
- * do as well, so that the session is read again.
+ * The end of a session clears all data that was read in it. An application answers 403. The role may cause
+ * that too, so the session is read again.
  */
 function leaveWithoutSession(error: unknown): void {
   if (isStatus(error, 401)) toSignIn();

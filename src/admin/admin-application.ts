@@ -38,8 +38,8 @@ const OPERATIONS = [
 ];
 
 /**
- * The admin API without a server and without a way to sign in: health, metrics, and the rest for authenticated operators
- * (`access/guard.ts`). It is the listener's, and that of an application under a path of its own.
+ * The admin API without a server and without a way to sign in. It has health, metrics, and the rest for authenticated
+ * operators (`access/guard.ts`). A listener serves it, or an application under one of its paths.
  */
 export function createAdminApplication(
   deps: RouteDependencies,

@@ -30,7 +30,7 @@ export interface PageSettings {
   readonly pages: readonly string[];
   /** Under which path of its server the page is: nothing, or such as `/admin/webhooks`. */
   readonly basePathOf: (request: FastifyRequest) => string;
-  /** What to do where the built page is missing. */
+  /** The response where the built page is missing. */
   readonly notBuilt: string;
 }
 
@@ -73,8 +73,8 @@ export function registerDashboard(app: FastifyInstance, settings: PageSettings, 
 }
 
 /**
- * The built page names its files relative to itself. At an address below, such as `/events/stripe/evt_1`, they are
- * elsewhere, and a `base` element would redirect links within the page and need a weaker policy.
+ * The built page names its files relative to itself. At an address such as `/events/stripe/evt_1` they
+ * are elsewhere. A `base` element would redirect links within the page, and need a weaker policy.
  */
 function pageAt(html: string, basePath: string, access: PageSettings["access"]): string {
   return html

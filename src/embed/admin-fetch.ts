@@ -10,7 +10,7 @@ export type AdminRole = "operator" | "viewer";
 /** @param name for the audit log and the page, such as a mail address; `application` when left out */
 export type Admitted = AdminRole | { readonly role: AdminRole; readonly name?: string | null | undefined };
 
-/** What the application decides: who may use the admin API and its page. */
+/** Says who may use the admin API and its page. */
 export interface AdminOptions {
   /**
    * Called for every request to the page and to the API, before anything is served. Null refuses it with 403, and a throw

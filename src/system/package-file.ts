@@ -1,7 +1,4 @@
-/**
- * Not written as `new URL("…", import.meta.url)`: a bundler of an application takes that for a file to bundle, and fails on
- * a folder.
- */
+/** A bundler takes `new URL("…", import.meta.url)` for a file to bundle, and fails on a folder. */
 const here = import.meta.url;
 
 /**

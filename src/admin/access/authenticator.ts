@@ -41,7 +41,7 @@ export interface Caller {
   readonly role: Role;
   /** Null with a token, which each request sends, and in an application, whose session it is. */
   readonly session: { readonly idSha256: string; readonly expiresAt: Date } | null;
-  /** Whether a browser may send by itself what authenticates the caller, such as a cookie, for a page of another origin. */
+  /** Whether a page of another origin can make a browser send what authenticates the caller, such as a cookie. */
   readonly isAmbient: boolean;
   /** Whether the caller of a long response may go on reading; asked for again and again. */
   readonly isStillAllowed?: () => Promise<boolean>;

@@ -29,8 +29,8 @@ export function messageOf({ method, target, headers, body }: WebRequest): Incomi
 const HIGH_WATER_BYTES = 65_536;
 
 /**
- * A response without a socket. It has what Fastify and the admin routes use of one, and becomes a `Response` whose body
- * streams: a slow reader slows the route down, and one that leaves ends its work.
+ * A response without a socket, with the members that Fastify and the admin routes use. It becomes a `Response` whose body
+ * streams. A slow reader slows the route down, and one that leaves ends its work.
  */
 export class WebResponse extends Writable {
   statusCode = 200;
