@@ -9,6 +9,9 @@ interface Seen {
   readonly during: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;
   readonly statuses: readonly number[];
+  readonly forgotten: number;
+  readonly unawaited: string;
+  readonly failed: string;
   readonly isSecondWell: boolean;
   readonly metrics: string;
   readonly spans: readonly string[];
@@ -49,6 +52,18 @@ describe.each(["sqlite", "postgres"] as const)("two receivers in an application'
     expect(collected).toEqual(
       new Set(["POST /api/platform/callback", "verify", "identify", "once", "handler charging", "commit"]),
     );
+  });
+
+  it("a statement that fails unawaited fails its event, and does not end the application", async () => {
+    const { forgotten, unawaited, isSecondWell } = await application();
+    expect([forgotten, isSecondWell]).toEqual([500, true]);
+    expect(unawaited).toContain("this failed and was not awaited: insert into");
+  });
+
+  it("the error of a failed statement has the handler's line under the application's own stackTraceLimit", async () => {
+    const { failed, before } = await application();
+    expect(before.stackTraceLimit).toBe(10);
+    expect(failed).toMatch(/nowhere[\s\S]*application-child\.ts/);
   });
 
   it("the metrics of a receiver in an application have none of the process", async () => {

@@ -45,6 +45,26 @@ const charging = defineHandler({
   },
 });
 
+/** Awaits neither its failed statement nor what it does beside it. */
+const forgetful = defineHandler({
+  type: "forgetful",
+  data: z.object({}),
+  async handle({ tx }) {
+    void tx.query.insertInto("nowhere").values({ id: 1 }).execute();
+    await tx.execute("SELECT 1").catch(() => {});
+    return {};
+  },
+});
+
+const failing = defineHandler({
+  type: "failing",
+  data: z.object({}),
+  async handle({ tx }) {
+    await tx.query.insertInto("nowhere").values({ id: 1 }).execute();
+    return {};
+  },
+});
+
 /** By identity: whatever replaces one of them is another object. */
 const numbers = new Map<unknown, number>();
 function identity(value: unknown): number | undefined {
@@ -72,9 +92,9 @@ function snapshot() {
 
 async function openReceiver(url: string, env: Record<string, string> = {}) {
   const config = loadConfig({ ...CHILD_ENVIRONMENT, ...env, DATABASE_URL: url });
-  const { logger } = capturedLog(config);
+  const { logger, lines } = capturedLog(config);
   const undo = new UndoSteps(logger);
-  const assembled = await assemble(config, { handlers: [charging], logger }, undo);
+  const assembled = await assemble(config, { handlers: [charging, forgetful, failing], logger }, undo);
   assembled.background.start({});
   undo.add("background work", () => assembled.background.stop());
   const { options, dependencies } = receiveParts(assembled, false);
@@ -84,9 +104,10 @@ async function openReceiver(url: string, env: Record<string, string> = {}) {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    async send(eventId: string): Promise<number> {
-      const event = { event_id: eventId, event_type: "charging", timestamp: Math.floor(Date.now() / 1000), data: {} };
-      const sent = { type: "charging", body: Buffer.from(JSON.stringify(event)), headers: {} };
+    lines,
+    async send(eventId: string, type = "charging"): Promise<number> {
+      const event = { event_id: eventId, event_type: type, timestamp: Math.floor(Date.now() / 1000), data: {} };
+      const sent = { type, body: Buffer.from(JSON.stringify(event)), headers: {} };
       return (await postCallback(`${origin}/api/platform/callback`, SECRET, sent)).status;
     },
     metrics: async () => (await assembled.services.metrics.render()).text,
@@ -106,6 +127,11 @@ const first = await openReceiver(firstUrl, {
 });
 const second = await openReceiver(secondUrl);
 const statuses = await Promise.all([first.send("evt_1"), second.send("evt_2")]);
+const forgotten = await second.send("evt_forgotten", "forgetful");
+await second.send("evt_failing", "failing");
+const [unawaited, failed] = ["evt_forgotten", "evt_failing"].map(
+  (id) => second.lines.find(({ event_id }) => event_id === id)?.error,
+);
 const during = snapshot();
 const metrics = await first.metrics();
 shop.startActiveSpan("during", (span) => span.end());
@@ -114,5 +140,17 @@ const isSecondWell = (await second.send("evt_3")) === 200;
 await second.close();
 shop.startActiveSpan("after", (span) => span.end());
 const spans = exported.getFinishedSpans().map(({ name }) => name);
-const seen = { before, during, after: snapshot(), statuses, isSecondWell, metrics, spans, said };
+const seen = {
+  before,
+  during,
+  after: snapshot(),
+  statuses,
+  forgotten,
+  unawaited,
+  failed,
+  isSecondWell,
+  metrics,
+  spans,
+  said,
+};
 process.stdout.write(JSON.stringify(seen));

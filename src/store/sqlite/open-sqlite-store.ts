@@ -13,6 +13,7 @@ import { applyMigrations } from "../migrations/apply-migrations.ts";
 import { backoffDelays, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { MigrationError } from "../store-errors.ts";
+import { assertRuntime } from "./assert-runtime.ts";
 import { Checkpointer, type PauseWriter } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { isDataError, transientReason } from "./database-errors.ts";
@@ -40,6 +41,7 @@ const WAL_NOT_RESTARTED =
 
 /** @throws MigrationError for a newer schema, another environment's database, or a file that is replaced meanwhile */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
+  assertRuntime();
   makePrivateFolder(dirname(options.path));
   const createdFile = existsSync(options.path) ? undefined : options.path;
   // Only if there is none: to open and close a file takes away every lock of this process on it.
