@@ -4,6 +4,7 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { context, diag, propagation, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -132,6 +133,8 @@ await second.send("evt_failing", "failing");
 const [unawaited, failed] = ["evt_forgotten", "evt_failing"].map(
   (id) => second.lines.find(({ event_id }) => event_id === id)?.error,
 );
+// A failed statement is watched to the end of its turn.
+await nextTurn();
 const during = snapshot();
 const metrics = await first.metrics();
 shop.startActiveSpan("during", (span) => span.end());
