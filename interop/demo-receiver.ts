@@ -1,8 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { z } from "zod";
 import { start } from "../src/app/index.ts";
 import { loadConfig } from "../src/config/index.ts";
-import type { JsonObject } from "../src/domain/index.ts";
 import { defineHandler, type Handler } from "../src/handlers/index.ts";
 import type { SourceDefinition } from "../src/sources/index.ts";
 import type { Migration } from "../src/store/index.ts";
@@ -27,7 +25,6 @@ function countsEffects(source: string): Handler {
   return defineHandler<Tables>()({
     source,
     type: "*",
-    data: z.custom<JsonObject>(),
     migrations: [EFFECTS],
     async handle({ event: { event_id, event_type }, tx }) {
       await tx.query.insertInto("effects").values({ source, event_id, event_type }).execute();

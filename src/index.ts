@@ -19,6 +19,7 @@ export {
   type HandlerDefinition,
   type PrepareContext,
   Rejected,
+  typed,
   type UserTokens,
   UserTokensMissing,
 } from "./handlers/index.ts";

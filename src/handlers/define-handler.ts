@@ -10,6 +10,7 @@ import {
   VERSIONS,
 } from "../domain/index.ts";
 import type { Handler, HandlerDefinition, HandlerOrder } from "./handler.ts";
+import { typed, type Unvalidated } from "./typed.ts";
 
 const NAME = /^[a-z][a-z0-9_-]{0,62}$/;
 const MAX_CONCURRENCY = 10_000;
@@ -36,7 +37,7 @@ const OPTIONS: Readonly<Record<string, readonly [isValid: IsValid, expected: str
   name: [isOptional(isName), 'expected up to 63 lower-case letters, digits, _ or -, such as "audit"'],
   type: [isTypePattern, TYPE_PATTERN_EXPECTED],
   versions: [isOptional(areVersions), `expected a list of ${VERSIONS.join(" and ")}`],
-  data: [isSchema, "expected a Standard Schema, such as z.object({ … }) of Zod"],
+  data: [isOptional(isSchema), "expected a Standard Schema, such as z.object({ … }) of Zod, or typed<YourType>()"],
   retry: [isAny, ""],
   concurrency: [isOptional(isConcurrency), `expected an integer from 1 to ${MAX_CONCURRENCY}`],
   orderBy: [isAny, ""],
@@ -53,23 +54,25 @@ const NAMES = Object.keys(OPTIONS).join(", ");
  * @throws TypeError that names the option and what it expects
  */
 export function defineHandler<Tables extends object>(): <
-  Schema extends StandardSchemaV1,
+  Schema extends StandardSchemaV1 = Unvalidated,
   Prepared extends JsonValue | undefined = undefined,
 >(
   definition: HandlerDefinition<Schema, Prepared, Tables>,
 ) => Handler;
-export function defineHandler<Schema extends StandardSchemaV1, Prepared extends JsonValue | undefined = undefined>(
-  definition: HandlerDefinition<Schema, Prepared>,
-): Handler;
+export function defineHandler<
+  Schema extends StandardSchemaV1 = Unvalidated,
+  Prepared extends JsonValue | undefined = undefined,
+>(definition: HandlerDefinition<Schema, Prepared>): Handler;
 export function defineHandler(...definitions: unknown[]): unknown {
   return definitions.length === 0 ? declare : declare(definitions[0]);
 }
 
 function declare(definition: unknown): Handler {
   check(definition);
-  const { source = PLATFORM, versions = VERSIONS, migrations = [], orderBy, dropStale, ...rest } = definition;
+  const { source = PLATFORM, versions = VERSIONS, data = typed(), migrations = [], ...others } = definition;
+  const { orderBy, dropStale, ...rest } = others;
   const order = compileOrder(orderBy, dropStale);
-  const declared = { ...rest, source, versions, migrations, order };
+  const declared = { ...rest, source, versions, data, migrations, order };
   // The registry passes a handler only the values that its schema and its `prepare` returned.
   return Object.freeze(declared) as unknown as Handler;
 }

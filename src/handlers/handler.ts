@@ -74,8 +74,12 @@ export interface HandlerDefinition<
   readonly type: string;
   /** The versions it serves (SPEC 9); all of them when left out. */
   readonly versions?: readonly Version[];
-  /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; an event that it rejects returns 400. */
-  readonly data: Schema;
+  /**
+   * Any Standard Schema (Zod, Valibot, ArkType …) for the payload. An event that it rejects does not reach `handle`.
+   * Left out, `event.data` is the payload as parsed. `typed<T>()` gives it a type of the platform's SDK. Neither
+   * validates anything.
+   */
+  readonly data?: Schema | undefined;
   /** Replaces its source's `retry`, field by field. Not for the source `platform`. */
   readonly retry?: RetryOptions;
   /** How many runs of it one process does at a time; others wait, no longer than their callbacks may. */

@@ -5,4 +5,5 @@ export { webhookMessage } from "./built-in/webhook-message.ts";
 export * from "./define-handler.ts";
 export * from "./handler.ts";
 export * from "./registry.ts";
+export { typed } from "./typed.ts";
 export * from "./with-time-limit.ts";

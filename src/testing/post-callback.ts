@@ -25,6 +25,7 @@ export async function postCallback(url: string, secret: string, { body, type, he
 
 export async function toCallbackResponse(response: Response): Promise<CallbackResponse> {
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  // The response to Slack is empty, whatever its content type.
+  const isJson = text !== "" && response.headers.get("content-type")?.startsWith("application/json") === true;
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : { text } };
 }

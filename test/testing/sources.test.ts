@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineConfig, defineHandler } from "../../src/index.ts";
-import { adyen, braintree, github, square, stripe } from "../../src/sources/platforms/index.ts";
+import { adyen, braintree, github, slack, square, stripe } from "../../src/sources/platforms/index.ts";
 import { startTestReceiver } from "../../src/testing/index.ts";
 
 const SECRET = "whsec_of-the-tests";
@@ -53,6 +53,12 @@ describe("a test receiver with sources", () => {
     // It is signed, so that it is kept although the contract cannot read it.
     expect((await receiver.send(callback, { raw: "no JSON" })).status).toBe(200);
     expect((await receiver.failures()).map(({ state }) => state)).toEqual(["rejected"]);
+  });
+
+  it("a test receiver returns the empty response that Slack wants as an empty text", async () => {
+    await using receiver = await startTestReceiver({ sources: { slack: slack({ secret: SECRET }) } });
+    const { status, body } = await receiver.send({ source: "slack", type: "app_mention" });
+    expect([status, body]).toEqual([200, { text: "" }]);
   });
 
   it("a test receiver sends to a source of SOURCES", async () => {

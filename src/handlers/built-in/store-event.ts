@@ -1,5 +1,3 @@
-import { z } from "zod";
-import type { JsonObject } from "../../domain/index.ts";
 import { STORED_EVENTS, sqlMigration } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
@@ -28,7 +26,6 @@ export function storeEvent(
   return defineHandler({
     source,
     type: "*",
-    data: z.custom<JsonObject>(),
     migrations: [events, envelopes],
     async handle({ event, tenant, version, tx, now }) {
       const { event_id: id, event_type: type, timestamp, data, headers } = event;
