@@ -1,4 +1,3 @@
-import { createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import {
   configuredAuthorizationServer,
@@ -20,7 +19,6 @@ import { type Logger, type Mask, SecretValues, withTraceIds } from "../observabi
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { createEncryptor, type Encryptor, systemClock } from "../system/index.ts";
-import { adminAccess } from "./admin-access.ts";
 import { createBackgroundWork } from "./background-work.ts";
 import { openStore } from "./open-store.ts";
 import { createServices } from "./services.ts";
@@ -90,10 +88,8 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   undo.add("metrics", () => metrics.close());
   undo.add("late handlers", () => receiver.concurrency.outsideLimitEnded());
   await logStartupWarnings(config, services, configuredChannelNames(config), logger);
-  const access = adminAccess(config, encryptor, clock);
   return {
-    ...{ config, services, origins, platform, tokens, captureBuffer, secrets, access },
-    tokenCheck: createTokenCheck({ access, ...receiver }),
+    ...{ config, services, origins, platform, tokens, captureBuffer, secrets },
     background: createBackgroundWork(config, services, tokens, channels),
   };
 }

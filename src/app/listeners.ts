@@ -1,9 +1,9 @@
 import type { AddressInfo } from "node:net";
-import { createAdminListener } from "../admin/index.ts";
+import { type AdminAccess, createAdminListener, createTokenCheck, type TokenCheck } from "../admin/index.ts";
 import { type Config, ConfigError } from "../config/index.ts";
 import { StartError } from "../configured/index.ts";
 import { type Listener, readTlsPair, type TlsPair, TlsUnusable } from "../http/index.ts";
-import { createAdminConnections } from "./admin-access.ts";
+import { adminAccess, createAdminConnections } from "./admin-access.ts";
 import { adminParts } from "./admin-parts.ts";
 import type { Assembled } from "./assemble.ts";
 import { publicListener } from "./public-listener.ts";
@@ -18,25 +18,34 @@ export type Listening = Awaited<ReturnType<typeof listen>>;
  * @throws StartError that names the variables of an address that cannot be listened on
  */
 export async function listen(assembled: Assembled, tls: TlsPair | null, undo: UndoSteps) {
-  const { config, origins, background } = assembled;
+  const { config, origins, background, services } = assembled;
+  const { receiver } = services;
+  const access = adminAccess(config, receiver.encryptor, receiver.clock);
+  const tokenCheck = createTokenCheck({ access, ...receiver });
   /** For the probes of the admin listener: whether callbacks are served. */
   const health = { isServing: false };
-  await openAdmin(assembled, () => health.isServing, undo);
+  await openAdmin(assembled, { access, tokenCheck, isServing: () => health.isServing }, undo);
   undo.add("background work", background.stop);
-  const listener = publicListener(assembled, tls);
+  const listener = publicListener(assembled, tls, tokenCheck);
   undo.add("public listener", () => closeListener(listener));
   await listenOn(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
   return { server: listener.server, tls, health };
 }
 
-async function openAdmin(assembled: Assembled, isServing: () => boolean, undo: UndoSteps): Promise<void> {
-  const { config, services, origins, access, tokenCheck } = assembled;
+interface AdminParts {
+  readonly access: AdminAccess;
+  readonly tokenCheck: TokenCheck;
+  readonly isServing: () => boolean;
+}
+
+async function openAdmin(assembled: Assembled, parts: AdminParts, undo: UndoSteps): Promise<void> {
+  const { config, services, origins } = assembled;
   const connections = createAdminConnections(services.receiver.log);
   undo.add("admin connections", connections.close);
   const admin = createAdminListener({
     ...(await adminParts(assembled)),
-    ...{ access, tokenCheck, guard: connections.guard, isServing },
+    ...{ ...parts, guard: connections.guard },
     sandbox: createSandbox(assembled),
   });
   undo.add("admin listener", () => closeListener({ server: admin.server, close: () => admin.close() }));

@@ -1,105 +1,13 @@
 import type { TokenCheck } from "../admin/index.ts";
-import type { Config } from "../config/index.ts";
-import { SIGNED_IN, sourceBounds, startsFlows, unhandledSignIn } from "../configured/index.ts";
-import { type Clock, createSparingLog, endpointPaths, type Log, PLATFORM } from "../domain/index.ts";
 import { createPublicListener, type Listener, type TlsPair } from "../http/index.ts";
-import {
-  type AdmissionSettings,
-  type CaptureAccess,
-  cacheExceeded,
-  createDiagnoser,
-  createMemoryCounter,
-  type Policy,
-  withFallback,
-} from "../receive/index.ts";
-import { builtInProtocol, createDiagnosis } from "../sources/index.ts";
-import type { Store } from "../store/index.ts";
-import { createAllowList } from "../system/index.ts";
 import type { Assembled } from "./assemble.ts";
-
-export function publicListener(assembled: Assembled, tls: TlsPair | null): Listener {
-  const { listen, connections } = assembled.config;
-  const { options, dependencies } = receiveParts(assembled, tls !== null);
-  return createPublicListener({ ...options, trustProxy: listen.trustProxy, connections, tls }, dependencies);
-}
-
-/** The options and services that receive a request, for any listener. @param hasTls whether they arrive over TLS */
-export function receiveParts({ config, services, platform, ...assembled }: Assembled, hasTls: boolean) {
-  const { receiver, source, configured } = services;
-  const options = {
-    addresses: endpointPaths(config.basePath, config.redirect.scopePath, {
-      startsFlows: startsFlows(config),
-      servesPlatform: config.servesPlatform,
-      sources: configured.map(({ name, definition }) => ({ source: name, path: definition.settings.path })),
-    }),
-    maxBodyBytes: config.maxBodyBytes,
-    sourceBounds: sourceBounds(config, configured),
-    maxUnverifiedBytes: config.maxUnverifiedBytes,
-    requestTimeoutMs: config.requestTimeoutMs,
-  };
-  const { store, clock, log } = receiver;
-  const { signing, token } = config.authentication;
-  const { uri: redirectUri, responseMode, successUrl, successSecret } = config.redirect;
-  // Refused before the user consents, and not when the browser comes back.
-  const startRefusal = unhandledSignIn(receiver.registry.find(PLATFORM, "v1", SIGNED_IN) !== undefined);
-  const oauth = {
-    ...{ receiver, source, platform, redirectUri, responseMode },
-    sparing: createSparingLog(log, clock),
-    ...{ startRefusal, successSecret },
-    startPath: startRefusal === undefined ? options.addresses.start : undefined,
-    successUrl: successUrl ?? options.addresses.done,
-  };
-  const { captureBuffer: buffer, tokenCheck } = assembled;
-  const dependencies = {
-    source,
-    receiver,
-    oauth,
-    admission: gateRules(config, store, clock, log),
-    maskFor: services.maskFor,
-    metrics: services.metrics,
-    callbackLog: services.callbackLog,
-    diagnoser: createDiagnoser({
-      platform: createDiagnosis(
-        builtInProtocol({ secrets: signing.secrets, named: services.diagnosisSecrets, tokens: token }),
-      ),
-      sources: services.diagnoses,
-      clock,
-      log,
-      diagnosed: services.metrics.diagnosed,
-    }),
-    isEndpointCheck: services.endpointCheckProofs.accept,
-    capture: buffer === null ? null : { buffer, checkToken: captureAuthorization(tokenCheck) },
-    onResponse: services.onResponse,
-    onItem: services.onItem,
-    tls: hasTls,
-  };
-  return { options, dependencies };
-}
-
-/** Callbacks as they came hold their credentials: an operator may have them, a viewer may not. */
-function captureAuthorization({ check, recordRefusal }: TokenCheck): CaptureAccess["checkToken"] {
-  return (token, address) => {
-    const checked = check(token, address);
-    if (checked.result !== "right" || checked.role === "operator") return checked;
-    const attempt = { role: checked.role, action: "callbacks.listen", target: null };
-    recordRefusal({ remoteAddress: address, actor: "token", reason: "the role is viewer", attempt });
-    return { result: "not allowed" };
-  };
-}
+import { receiveParts } from "./receive-parts.ts";
 
 /** Plain HTTP is left only where nothing but this machine can reach the listener (SPEC 1.3, 5.4). */
-function gateRules(config: Config, store: Store, clock: Clock, log: Log): AdmissionSettings {
-  const { limits, listen } = config;
-  const policy = (name: string, limit: Config["limits"]["default"]): Policy[] =>
-    limit === null ? [] : [{ name, ...limit }];
-  const everywhere = policy("default", limits.default);
-  return {
-    isAllowed: createAllowList(config.ipAllowList),
-    requireHttps: config.environment === "production" || listen.tls !== undefined || listen.trustProxy.length > 0,
-    limits: { everywhere, callbacks: [...everywhere, ...policy("callback", limits.callback)] },
-    count:
-      limits.store === "database"
-        ? cacheExceeded(withFallback((key, windowMs, now) => store.rateCounters.hit(key, windowMs, now), clock, log))
-        : createMemoryCounter(),
-  };
+export function publicListener(assembled: Assembled, tls: TlsPair | null, tokenCheck: TokenCheck): Listener {
+  const { listen, connections, environment } = assembled.config;
+  const { trustProxy } = listen;
+  const requireHttps = environment === "production" || listen.tls !== undefined || trustProxy.length > 0;
+  const { options, dependencies } = receiveParts(assembled, { hasTls: tls !== null, requireHttps, tokenCheck });
+  return createPublicListener({ ...options, trustProxy, connections, tls }, dependencies);
 }

@@ -74,6 +74,7 @@ export const FAULTS = {
     "process_ended",
     "commit_failed",
     "commit_unknown",
+    "body_consumed",
     "internal",
   ),
   ...faults(

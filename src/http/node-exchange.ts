@@ -20,6 +20,7 @@ export class NodeExchange implements Exchange {
   readonly target: string;
   readonly address: string;
   readonly protocol: "http" | "https";
+  readonly ownsPieces = true;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #services: ExchangeServices;

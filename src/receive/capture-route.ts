@@ -25,7 +25,7 @@ export function captureRoute({ buffer, checkToken }: CaptureAccess, log: Log): R
     log.info({ address }, "a listener has connected: it gets every callback as it came");
     try {
       const headers = { ...responseHeaders, ...STREAM_HEADERS };
-      await exchange.stream(headers, (over) => linesFrom(beginning, buffer, over), buffer.ended);
+      await exchange.stream?.(headers, (over) => linesFrom(beginning, buffer, over), buffer.ended);
     } catch (error) {
       log.warn({ err: error }, "a listener's connection was ended: what is kept could not be read");
     } finally {

@@ -1,7 +1,7 @@
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
 import type { BodyReader, Exchange } from "./exchange.ts";
 import { NO_BYTES } from "./request-context.ts";
-import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
+import type { EndReason, UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 
 export type BodyFault = Refused | Failed;
 
@@ -46,12 +46,13 @@ class RequestBody implements BodyReader {
   #isOver = false;
 
   constructor(exchange: Exchange, limits: BodyLimits, announced: number, ended: BodyEnded) {
-    const evict = () => this.fail(failed("overloaded", EVICTED));
+    const end = (reason: EndReason) =>
+      this.fail(reason === "late" ? refused("request_timeout") : failed("overloaded", EVICTED));
     this.#exchange = exchange;
     this.#maxBytes = limits.maxBytes;
     this.#announced = announced;
     this.#ended = ended;
-    this.#reservation = limits.unverified.begin(limits.address, evict);
+    this.#reservation = limits.unverified.begin(limits.address, end);
   }
 
   piece(bytes: Uint8Array): void {
@@ -69,6 +70,10 @@ class RequestBody implements BodyReader {
 
   lost(): void {
     this.fail(refused("malformed_request"));
+  }
+
+  consumed(cause: Error): void {
+    this.fail(failed("body_consumed", cause));
   }
 
   fail(fault: BodyFault): void {
@@ -89,7 +94,7 @@ class RequestBody implements BodyReader {
     } else {
       if (!this.#grow(after)) return false;
       new Uint8Array(this.#buffer as ArrayBuffer).set(piece, this.#length);
-      free(piece);
+      this.#free(piece);
     }
     this.#length = after;
     return true;
@@ -103,7 +108,7 @@ class RequestBody implements BodyReader {
     if (this.#buffer === undefined) {
       this.#buffer = new ArrayBuffer(capacity);
       if (this.#only !== undefined) new Uint8Array(this.#buffer).set(this.#only);
-      free(this.#only);
+      this.#free(this.#only);
       this.#only = undefined;
     } else this.#buffer = this.#buffer.transfer(capacity);
     return true;
@@ -116,15 +121,16 @@ class RequestBody implements BodyReader {
 
   /** Gives the memory back at once, and not with the next collection of garbage. */
   #drop(): void {
-    free(this.#only);
+    this.#free(this.#only);
     this.#buffer?.transfer(0);
     this.#only = undefined;
     this.#buffer = undefined;
   }
-}
 
-/** Only memory that holds nothing else: a piece of a pool shares it. */
-function free(piece: Uint8Array | undefined): void {
-  const { buffer, byteLength = 0 } = piece ?? {};
-  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
+  /** Only memory that holds nothing else: a piece of a pool shares it. An application may hold the pieces as well. */
+  #free(piece: Uint8Array | undefined): void {
+    if (!this.#exchange.ownsPieces) return;
+    const { buffer, byteLength = 0 } = piece ?? {};
+    if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength > 0) buffer.transfer(0);
+  }
 }

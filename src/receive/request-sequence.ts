@@ -2,7 +2,7 @@ import { failed, isRefused, type Outcome, type Refused, refused, tenantSource } 
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import { rateKey, TokenBucket } from "../system/index.ts";
 import type { AdmissionSettings, ReceiveDependencies } from "./dependencies.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Exchange, pathOf } from "./exchange.ts";
 import { applyRateLimits } from "./rate-limit.ts";
 import { type BodyFault, readRequestBody } from "./read-request-body.ts";
 import { createRequestContext, type RequestContext } from "./request-context.ts";
@@ -29,7 +29,7 @@ export class RequestSequence {
 
   /** @param quiet delays the work, which counts as the request's time; undefined where it starts at once */
   start(exchange: Exchange, quiet?: Promise<void>): void {
-    const [path = ""] = exchange.target.split("?", 1);
+    const path = exchange.path ?? pathOf(exchange.target);
     const { route, params } = this.#routes.find(path);
     const callbackPath = route?.isCallback ? (route.pattern ?? path) : undefined;
     const request = createRequestContext(exchange, callbackPath, params, this.#deps.receiver);
@@ -75,7 +75,7 @@ export class RequestSequence {
     // The rest of the body is not read.
     request.responseHeaders.connection = "close";
     // The response to a body that did not arrive in time is already written.
-    const code = isRefused(fault) ? request.exchange.writtenFault() : undefined;
+    const code = isRefused(fault) ? request.exchange.writtenFault?.() : undefined;
     const outcome = code === undefined ? fault : refused(code);
     this.#responder.respond(request, { outcome }, { source: route?.source });
   }

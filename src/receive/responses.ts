@@ -64,7 +64,7 @@ export function sendResponse(
 /** Responds to an unauthentic request, in a later turn of the event loop where many come at once. */
 export function respondThrottled(request: RequestContext, response: CallbackResponse): void {
   const { exchange, responseHeaders } = request;
-  const waiting = exchange.waitUnverified();
+  const waiting = exchange.waitUnverified?.();
   if (waiting === undefined) sendResponse(request, response);
   // Meanwhile nothing here holds the request's body.
   else void waiting.then(() => sendResponse({ exchange, responseHeaders }, response));

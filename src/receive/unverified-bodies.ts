@@ -26,31 +26,54 @@ export class UnverifiedBodies {
   readonly #groups = new BriefMap<string, AddressGroup>();
   readonly #aboveShare = new Set<AddressGroup>();
   readonly #unfinished = new LinkedList<UnverifiedBody>();
+  readonly #timeLimitMs: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #bytes = 0;
   #waitingBytes = 0;
 
-  constructor(maxBytes: number, maxBodyBytes: number) {
+  /** @param timeLimitMs of the arrival of a body, for a server that has none of its own */
+  constructor(maxBytes: number, maxBodyBytes: number, timeLimitMs?: number) {
     this.#maxBytes = maxBytes;
     this.#share = Math.max(maxBytes * SHARE, maxBodyBytes);
+    this.#timeLimitMs = timeLimitMs;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** @param address what limits count (`rateKey`) @param end drops the body, when its room is needed for others */
-  begin(address: string, end: () => void): UnverifiedBody {
+  /** @param address what limits count (`rateKey`) @param end drops the body */
+  begin(address: string, end: (reason: EndReason) => void): UnverifiedBody {
     const make = () => ({ address, bytes: 0, unfinished: new LinkedList<UnverifiedBody>(), count: 0 });
     const group = getOrMake(this.#groups, address, make);
     group.count += 1;
-    return new UnverifiedBody(this, group, end, this.#unfinished);
+    const body = new UnverifiedBody(this, group, end, this.#unfinished);
+    if (this.#timeLimitMs !== undefined) this.#timer ??= this.#endLateIn(this.#timeLimitMs);
+    return body;
+  }
+
+  /** One timer for all: the first of the unfinished bodies is the oldest one. */
+  #endLateIn(ms: number): NodeJS.Timeout {
+    const endLate = () => {
+      this.#timer = undefined;
+      const limit = this.#timeLimitMs ?? 0;
+      for (let oldest = this.#unfinished.first; oldest !== undefined; oldest = this.#unfinished.first) {
+        const left = oldest.startedAt + limit - performance.now();
+        if (left > 0) {
+          this.#timer = this.#endLateIn(left);
+          return;
+        }
+        oldest.end("late");
+      }
+    };
+    return setTimeout(endLate, Math.ceil(ms)).unref();
   }
 
   /** Ends the oldest unfinished body, of this address or of any; false where there is none. */
   endOldest(address?: string): boolean {
     const list = address === undefined ? this.#unfinished : this.#groups.get(address)?.unfinished;
     const oldest = list?.first;
-    oldest?.end();
+    oldest?.end("evicted");
     return oldest !== undefined;
   }
 
@@ -58,7 +81,7 @@ export class UnverifiedBodies {
     while (this.#bytes + bytes > this.#maxBytes) {
       const victim = this.#oldest();
       if (victim === undefined || victim === body) return false;
-      victim.end();
+      victim.end("evicted");
     }
     this.#count(body.group, bytes);
     return true;
@@ -93,10 +116,15 @@ export class UnverifiedBodies {
   }
 }
 
+/** Its room is needed for others, or it has not arrived in time. */
+export type EndReason = "evicted" | "late";
+
 /** The bytes of one body, from its first one until it is known whether they are authentic. */
 export class UnverifiedBody {
   readonly group: AddressGroup;
-  readonly end: () => void;
+  readonly end: (reason: EndReason) => void;
+  /** On the scale of `performance.now()`. */
+  readonly startedAt = performance.now();
   bytes = 0;
   isWaiting = false;
   readonly #bodies: UnverifiedBodies;
@@ -105,7 +133,12 @@ export class UnverifiedBody {
   readonly #entryOfGroup: ListEntry<UnverifiedBody>;
   #isReleased = false;
 
-  constructor(bodies: UnverifiedBodies, group: AddressGroup, end: () => void, unfinished: LinkedList<UnverifiedBody>) {
+  constructor(
+    bodies: UnverifiedBodies,
+    group: AddressGroup,
+    end: UnverifiedBody["end"],
+    unfinished: LinkedList<UnverifiedBody>,
+  ) {
     this.group = group;
     this.end = end;
     this.#bodies = bodies;

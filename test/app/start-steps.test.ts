@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { assemble } from "../../src/app/assemble.ts";
 import { start } from "../../src/app/index.ts";
-import { receiveParts } from "../../src/app/public-listener.ts";
+import { receiveParts } from "../../src/app/receive-parts.ts";
 import { UndoSteps } from "../../src/app/undo-steps.ts";
 import { RequestSequence, UnverifiedBodies } from "../../src/receive/index.ts";
 import { stripe } from "../../src/sources/platforms/index.ts";
@@ -104,7 +104,7 @@ it.each(["sqlite", "postgres"] as const)(
       const { logger } = capturedLog(config);
       const undo = new UndoSteps(logger);
       const assembled = await assemble(config, { logger }, undo);
-      const { options, dependencies } = receiveParts(assembled, false);
+      const { options, dependencies } = receiveParts(assembled, { hasTls: false, requireHttps: false });
       const bodies = new UnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
       const sequence = new RequestSequence(options, dependencies, bodies);
       const event = payment({ event_id: "evt_assembled" });
