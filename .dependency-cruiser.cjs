@@ -48,7 +48,7 @@ const FOLDERS = {
     "reconcile",
     "doctor",
   ],
-  embed: [...CORE, "oauth", "observability", "receive", "admin", "config", "configured", "app"],
+  embed: [...CORE, "oauth", "observability", "receive", "http", "admin", "config", "configured", "app"],
   testing: ["domain", "sources", "handlers", "observability", "store", "admin", "config", "configured", "app"],
   // Of testing the demo alone, which is a test that prints.
   cli: [
@@ -140,7 +140,7 @@ module.exports = {
         pathNot: [
           "^src/$1/",
           "^src/[^/]+/index\\.ts$",
-          "^src/(store/(sqlite|postgres|copy)|sources/platforms|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
+          "^src/(store/(sqlite|postgres|copy)|sources/platforms|dev/[^/]+|observability/tracing(/opentelemetry)?|http/exchange)/index\\.ts$",
         ],
       },
     },

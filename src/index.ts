@@ -11,6 +11,7 @@ export {
   respond,
   type Version,
 } from "./domain/index.ts";
+export * from "./embed/index.ts";
 export {
   type AccessToken,
   defineHandler,
@@ -25,6 +26,7 @@ export {
 } from "./handlers/index.ts";
 export { verifySignIn } from "./oauth/index.ts";
 export { createLogger, createMask } from "./observability/index.ts";
+export type { BodyReader, Exchange, ResponseHeaders } from "./receive/index.ts";
 export { signHmac } from "./sources/index.ts";
 export {
   type Migration,

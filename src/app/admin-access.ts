@@ -6,7 +6,8 @@ import { type AdminAccess, CALLBACK_PATH, type OidcProvider } from "../admin/ind
 import { type Config, isLoopbackHost } from "../config/index.ts";
 import { providerPlatform } from "../configured/index.ts";
 import { type Clock, type Log, lowerAscii } from "../domain/index.ts";
-import { createConnectionLimit, createReadOrigin, guardConnections } from "../http/index.ts";
+import { createReadOrigin } from "../http/exchange/index.ts";
+import { createConnectionLimit, guardConnections } from "../http/index.ts";
 import { createSignIn, type Identity } from "../oauth/index.ts";
 import type { Role } from "../store/index.ts";
 import { type Encryptor, packageFile, rateKey } from "../system/index.ts";
@@ -18,7 +19,7 @@ export function adminAccess(config: Config, encryptor: Encryptor, clock: Clock):
   const originOf = createReadOrigin(listen.trustProxy);
   return {
     tokens: [
-      { token: admin.token, role: "operator" },
+      ...(admin.token === null ? [] : [{ token: admin.token, role: "operator" } as const]),
       ...(admin.viewerToken === null ? [] : [{ token: admin.viewerToken, role: "viewer" } as const]),
     ],
     provider: operatorProvider(config, encryptor, clock, fingerprint),

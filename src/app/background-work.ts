@@ -22,6 +22,8 @@ export const POLL_INTERVALS = {
 };
 export type PollIntervals = Partial<Readonly<typeof POLL_INTERVALS>>;
 
+const NEVER = new AbortController().signal;
+
 export function createBackgroundWork(
   config: Config,
   services: Services,
@@ -74,10 +76,21 @@ export function createBackgroundWork(
       reconciliation.start(ms.reconcilePollMs);
       if (kinds.size > 0) alerts.start(ms.alertPollMs);
     },
-    /** Does what is due now, once, and resolves when it has ended: accepted events and retries, then deliveries and tokens. */
-    async runDue(): Promise<void> {
-      while ((await accepted.round()) + (await retries.round()) > 0);
-      await Promise.all([outbox.round(), tokens.refreshDue(() => false)]);
+    /**
+     * Does what is due now: accepted events and retries, then deliveries and tokens. @param over begins nothing more
+     * @returns how many events ran, once all has ended
+     */
+    async runDue(over: AbortSignal = NEVER): Promise<number> {
+      let ran = 0;
+      for (let more = 1; more > 0 && !over.aborted; ran += more)
+        more = (await accepted.round(over)) + (await retries.round(over));
+      await Promise.all([outbox.round(() => over.aborted), tokens.refreshDue(() => over.aborted)]);
+      return ran;
+    },
+    /** Goes on with what operators have asked for, and looks for events that never arrived. */
+    async runRest(over: AbortSignal): Promise<void> {
+      await bulkReplays.round(over);
+      if (!over.aborted) await reconciliation.round();
     },
     /** From here on no poller begins a round: what it took on late in a drain would be cut off. */
     beginStop(): void {

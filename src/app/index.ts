@@ -1,5 +1,5 @@
 export { adminParts } from "./admin-parts.ts";
-export type { Assembled } from "./assemble.ts";
+export { type Assembled, assemble } from "./assemble.ts";
 export {
   backfillOnce,
   backup,
@@ -14,5 +14,8 @@ export {
   verifyDatabase,
 } from "./commands.ts";
 export { type TemporaryDatabase, temporaryDatabase } from "./open-store.ts";
+export { receiveParts } from "./receive-parts.ts";
+export { beginRounds, createOneRound, takeStore } from "./rounds.ts";
 export { maxAttemptMs } from "./services.ts";
 export * from "./start.ts";
+export { UndoSteps } from "./undo-steps.ts";

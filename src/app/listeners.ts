@@ -10,8 +10,6 @@ import { publicListener } from "./public-listener.ts";
 import { createSandbox } from "./sandbox.ts";
 import type { UndoSteps } from "./undo-steps.ts";
 
-export type Listening = Awaited<ReturnType<typeof listen>>;
-
 /**
  * Opens the admin listener, then the public one. When they close, the rounds under way end in between: after the last
  * callback, while probes and metrics still answer.
@@ -30,7 +28,7 @@ export async function listen(assembled: Assembled, tls: TlsPair | null, undo: Un
   undo.add("public listener", () => closeListener(listener));
   await listenOn(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
-  return { server: listener.server, tls, health };
+  return { server: listener.server, health };
 }
 
 interface AdminParts {

@@ -1,6 +1,6 @@
 import type { TokenCheck } from "../admin/index.ts";
-import type { Config } from "../config/index.ts";
-import { SIGNED_IN, sourceBounds, startsFlows, unhandledSignIn } from "../configured/index.ts";
+import { type Config, startsFlows } from "../config/index.ts";
+import { SIGNED_IN, sourceBounds, unhandledSignIn } from "../configured/index.ts";
 import { type Clock, createSparingLog, endpointPaths, type Log, PLATFORM } from "../domain/index.ts";
 import {
   type AdmissionSettings,

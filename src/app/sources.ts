@@ -1,11 +1,11 @@
 import type { Sources, SourceView } from "../admin/index.ts";
+import { startsFlows } from "../config/index.ts";
 import {
   addressesOf,
   describeMethods,
   type RegisteredAddress,
   registeredAddresses,
   SIGNED_IN,
-  startsFlows,
 } from "../configured/index.ts";
 import { endpointPaths, PLATFORM } from "../domain/index.ts";
 import type { Assembled } from "./assemble.ts";

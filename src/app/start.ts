@@ -1,12 +1,11 @@
 import type { Config } from "../config/index.ts";
-import { startReencryption } from "../credentials/index.ts";
 import { callOnce } from "../domain/index.ts";
 import { reloadOnChange } from "../http/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
-import { startRetentionJob } from "../upkeep/index.ts";
-import { type Assembled, type AssembleOptions, assemble } from "./assemble.ts";
-import { POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
-import { type Listening, listen, tlsPair } from "./listeners.ts";
+import { type AssembleOptions, assemble } from "./assemble.ts";
+import type { PollIntervals } from "./background-work.ts";
+import { listen, tlsPair } from "./listeners.ts";
+import { beginRounds, takeStore } from "./rounds.ts";
 import { UndoSteps } from "./undo-steps.ts";
 
 export interface StartOptions extends Omit<AssembleOptions, "ownsProcess">, PollIntervals {}
@@ -24,7 +23,7 @@ export interface RunningReceiver {
 export interface InspectableReceiver extends RunningReceiver {
   readonly receiver: Receiver;
   /** Does what is due by the clock now, once, and resolves when it has ended: retries, deliveries, tokens. */
-  runDue(): Promise<void>;
+  runDue(): Promise<unknown>;
 }
 
 /**
@@ -45,10 +44,16 @@ export async function startInspectableReceiver(config: Config, options: StartOpt
     const tls = await tlsPair(config);
     const assembled = await assemble(config, { ...options, ownsProcess: true }, undo);
     await takeStore(assembled);
-    const listening = await listen(assembled, tls, undo);
-    await startBackground(assembled, listening, options, undo);
+    const { server, health } = await listen(assembled, tls, undo);
     const { origins, services, background } = assembled;
     const { receiver } = services;
+    await receiver.store.settings.noteBaseUrl(config.baseUrl);
+    beginRounds(assembled, options, undo);
+    if (tls !== null) background.stops.push(reloadOnChange(tls, server, receiver.log));
+    health.isServing = true;
+    undo.add("health", () => {
+      health.isServing = false;
+    });
     return {
       ...{ publicOrigin: origins.public, adminOrigin: origins.admin, broken: receiver.store.broken },
       ...{ receiver, runDue: background.runDue, stop: callOnce(() => undo.run()) },
@@ -57,34 +62,4 @@ export async function startInspectableReceiver(config: Config, options: StartOpt
     await undo.run();
     throw error;
   }
-}
-
-/** An SQLite file mostly has one receiver: its retries and deliveries wait for no lease that an ended one left. */
-async function takeStore({ config, services }: Assembled): Promise<void> {
-  const { store, clock } = services.receiver;
-  await store.settings.noteLongestRun(config.requestTimeoutMs);
-  if (store.dialect === "sqlite") await store.leases.expireAll(clock.now());
-}
-
-/** Begins the rounds of the pollers and of upkeep; from here on the receiver says that it serves. */
-async function startBackground(assembled: Assembled, listening: Listening, intervals: PollIntervals, undo: UndoSteps) {
-  const { config, services, captureBuffer, background } = assembled;
-  const { server, tls, health } = listening;
-  const { receiver, configured, learntSecrets } = services;
-  const { store, encryptor, log } = receiver;
-  await store.settings.noteBaseUrl(config.baseUrl);
-  const { stops } = background;
-  const { secretPollMs, resealPollMs } = { ...POLL_INTERVALS, ...intervals };
-  background.start(intervals);
-  stops.push(startRetentionJob(store, config.retention, receiver, captureBuffer));
-  const learns = configured.some(({ definition }) => definition.learns);
-  if (learns && learntSecrets !== undefined) stops.push(learntSecrets.start(secretPollMs));
-  if (config.previousEncryptionKeys.length > 0)
-    stops.push(startReencryption(store.encryptedValues, encryptor, log, resealPollMs));
-  if (tls !== null) stops.push(reloadOnChange(tls, server, log));
-  health.isServing = true;
-  undo.add("new rounds", () => {
-    health.isServing = false;
-    background.beginStop();
-  });
 }

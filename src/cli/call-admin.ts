@@ -27,7 +27,7 @@ export async function callAdmin<Answer>(
   const origin = `http://${host.includes(":") ? `[${host}]` : host}:${options.adminPort ?? port}`;
   const timeLimitMs = limitOf(config);
   try {
-    return await ask(createAdminClient({ origin, token, timeLimitMs }));
+    return await ask(createAdminClient({ origin, token: String(token), timeLimitMs }));
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     // A bad request was an option that the receiver does not understand.

@@ -82,17 +82,22 @@ interface BesideAuthentication {
 export function isPlatformServed(
   { isProduction, isSet, problems }: AuthenticationReading,
   { sourceCount, handledTypes }: BesideAuthentication,
+  isEmbedded = false,
 ): boolean {
   const variables = ["AUTH_METHOD", "SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const;
   const isAskedFor = variables.some((name) => isSet(name) || problems.reported.has(name)) || handledTypes.length > 0;
-  return !isProduction || isAskedFor || sourceCount === 0;
+  return isAskedFor || sourceCount === 0 || (!isProduction && !isEmbedded);
 }
 
 /** The authentication of callbacks; a missing variable of a chosen method becomes a problem. */
-export function authenticationOf(reading: AuthenticationReading, beside: BesideAuthentication) {
+export function authenticationOf(
+  reading: AuthenticationReading,
+  beside: BesideAuthentication,
+  servesPlatform: boolean,
+) {
   const { values } = reading;
   checkSecrets(reading);
-  if (isPlatformServed(reading, beside)) checkMethods(reading, beside);
+  if (servesPlatform) checkMethods(reading, beside);
   return {
     /** One of these combinations must succeed, with all of its methods. */
     methods: values.AUTH_METHOD,

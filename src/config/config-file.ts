@@ -53,12 +53,13 @@ export async function loadConfigFile(cwd: string, named?: string): Promise<Confi
   const module: { default?: unknown } = await import(pathToFileURL(file).href).catch((cause: unknown) => {
     throw new ConfigError([loadErrorMessage(file, cause)]);
   });
-  const problems = problemsOf(module.default);
+  const problems = fileProblems(module.default);
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${file}: ${problem}`));
   return module.default as ConfigFile;
 }
 
-function problemsOf(file: unknown): string[] {
+/** The problems of a configuration file's content. */
+export function fileProblems(file: unknown): string[] {
   if (typeof file !== "object" || file === null) return ["expected a default export: defineConfig({ handlers: […] })"];
   const content = file as Record<string, unknown>;
   const unknown = Object.keys(content).filter((key) => !KEYS.includes(key));

@@ -1,7 +1,7 @@
 import { PLATFORM } from "../domain/index.ts";
 import { adminOf } from "./admin.ts";
 import { authenticationOf, isPlatformServed } from "./authentication.ts";
-import type { ConfigFile } from "./config-file.ts";
+import { type ConfigFile, fileProblems } from "./config-file.ts";
 import { databaseOf } from "./database.ts";
 import { checkExposure } from "./exposure.ts";
 import { handlingOf } from "./handling.ts";
@@ -12,7 +12,7 @@ import { checkDistinct, secretTexts } from "./secrets.ts";
 import { serverOf } from "./server.ts";
 import { sourcesOf } from "./sources.ts";
 import { tracingOf } from "./tracing.ts";
-import { type ConfigReading, VARIABLES } from "./variables.ts";
+import { type ConfigReading, EMBEDDED_VARIABLES, serversOwn, VARIABLES } from "./variables.ts";
 
 type DeepReadonly<Value> = Value extends Uint8Array
   ? Value
@@ -25,6 +25,8 @@ export type JwtConfig = NonNullable<Config["authentication"]["jwt"]>;
 export interface ConfigUse {
   /** False for a command that opens no listener: it needs nothing that only a listener needs. */
   readonly listens?: boolean;
+  /** True for a receiver in an application. It has no listener, and serves the built-in protocol only where that is asked for. */
+  readonly isEmbedded?: boolean;
 }
 
 /**
@@ -33,25 +35,27 @@ export interface ConfigUse {
  * @param file with handlers of its own, the built-in ones are off where HANDLERS does not name them
  * @throws ConfigError with every problem at once
  */
-export function loadConfig(env: Environment, file: ConfigFile = {}, { listens = true }: ConfigUse = {}): Config {
-  return deepFreeze(readConfig(env, file, listens));
+export function loadConfig(env: Environment, file: ConfigFile = {}, use: ConfigUse = {}): Config {
+  return deepFreeze(readConfig(env, file, use));
 }
 
-function readConfig(env: Environment, file: ConfigFile, listens: boolean) {
-  const reading = readVariables(VARIABLES, env);
+function readConfig(env: Environment, file: ConfigFile, { isEmbedded = false, listens = !isEmbedded }: ConfigUse) {
+  const reading = readVariables(isEmbedded ? EMBEDDED_VARIABLES : VARIABLES, env);
   const { values, problems, isSet } = reading;
+  for (const text of fileProblems(file)) problems.texts.push(text);
+  if (isEmbedded) for (const name of serversOwn(env)) problems.add([name], OF_THE_SERVER);
   const server = serverOf(reading, listens);
   const headers = (["CALLBACK_TOKEN_HEADER", "JWT_HEADER"] as const).filter((name) => isSet(name));
   const beside = besideAuthentication(reading, file);
-  const servesPlatform = isPlatformServed(reading, beside);
+  const servesPlatform = isPlatformServed(reading, beside, isEmbedded);
   const handling = handlingOf(
     reading,
-    servesPlatform && (file.handlers ?? []).length === 0,
+    servesPlatform && !isEmbedded && (file.handlers ?? []).length === 0,
     server.requestTimeoutMs,
     headers.map((name) => values[name]),
   );
   checkDistinct(values, problems);
-  if (listens) checkUserAuthorized(reading, handling.builtInHandlers);
+  if (listens || isEmbedded) checkUserAuthorized(reading, handling.builtInHandlers, isEmbedded);
   const sources = sourcesOf(reading, env, file.sources);
   const warnings = checkExposure(reading, env, sources);
   const host = URL.parse(values.CALLBACK_BASE_URL ?? "")?.hostname ?? "localhost";
@@ -62,7 +66,7 @@ function readConfig(env: Environment, file: ConfigFile, listens: boolean) {
     database: databaseOf(reading, env),
     /** Whether the built-in protocol is served: production without its secret may have only other sources. */
     servesPlatform,
-    authentication: authenticationOf(reading, beside),
+    authentication: authenticationOf(reading, beside, servesPlatform),
     /** Beside the built-in protocol. */
     sources,
     /** Null: the sandbox platform. */
@@ -76,7 +80,8 @@ function readConfig(env: Environment, file: ConfigFile, listens: boolean) {
   if (problems.texts.length > 0) throw new ConfigError(problems.texts);
   return {
     ...parts,
-    admin: { ...admin, token: required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
+    // An application decides itself who is an operator.
+    admin: { ...admin, token: isEmbedded ? null : required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
     encryptionKey: required("ENCRYPTION_KEY", values.ENCRYPTION_KEY),
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
     tracing: tracingOf(env),
@@ -90,6 +95,9 @@ function readConfig(env: Environment, file: ConfigFile, listens: boolean) {
 /** The handler of sign-ins serves redirects, which their state authenticates. */
 const SIGN_IN = "user_authorized";
 
+const OF_THE_SERVER =
+  "is of the oncehook server; in an application the listener, its limits and the access to the page are the application's";
+
 function besideAuthentication({ values }: ConfigReading, { handlers = [], sources = {} }: ConfigFile) {
   const builtIn = handlers.filter(({ source = PLATFORM }) => source === PLATFORM).map(({ type }) => type);
   const types = [...builtIn, ...(values.HANDLERS ?? [])].filter((type) => type !== SIGN_IN);
@@ -97,9 +105,11 @@ function besideAuthentication({ values }: ConfigReading, { handlers = [], source
   return { sourceCount, handledTypes: [...new Set(types)] };
 }
 
-function checkUserAuthorized({ values, isProduction, problems }: ConfigReading, handlers: readonly string[]): void {
+/** The sandbox, which stands in for the server outside production, is on the admin listener. */
+function checkUserAuthorized(reading: ConfigReading, handlers: readonly string[], isEmbedded: boolean): void {
+  const { values, isProduction, problems } = reading;
   const isServerSet = values.OAUTH_ISSUER !== undefined || values.OAUTH_TOKEN_URL !== undefined;
-  if (!isProduction || isServerSet || !handlers.includes(SIGN_IN)) return;
+  if (!(isProduction || isEmbedded) || isServerSet || !handlers.includes(SIGN_IN)) return;
   const others = handlers.filter((type) => type !== SIGN_IN).join(",");
   problems.add(
     ["OAUTH_ISSUER", "OAUTH_TOKEN_URL"],

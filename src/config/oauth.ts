@@ -81,6 +81,17 @@ export function redirectOf({ values }: OAuthReading, baseUrl: string) {
   };
 }
 
+/** Without an address to send browsers to, there is no address at which they could begin; production has no sandbox. */
+export function startsFlows({ oauth, environment }: OAuthConfig): boolean {
+  if (oauth === null) return environment !== "production";
+  return oauth.issuer !== null || oauth.authorizationUrl !== null;
+}
+
+interface OAuthConfig {
+  readonly oauth: Pick<NonNullable<ReturnType<typeof oauthOf>>, "issuer" | "authorizationUrl"> | null;
+  readonly environment: string;
+}
+
 const ENDPOINTS = ["OAUTH_AUTHORIZATION_URL", "OAUTH_TOKEN_URL", "OAUTH_REVOCATION_URL"] as const;
 
 function checkServer({ values, problems }: OAuthReading): void {

@@ -4,7 +4,7 @@ import { DATABASE_VARIABLES, ENCRYPTION_VARIABLES } from "./database.ts";
 import { HANDLING_VARIABLES, LOG_VARIABLES } from "./handling.ts";
 import { NOTIFICATION_VARIABLES } from "./notifications.ts";
 import { OAUTH_VARIABLES } from "./oauth.ts";
-import type { Reading } from "./read-variables.ts";
+import type { Environment, Reading } from "./read-variables.ts";
 import { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
 import { SOURCE_VARIABLES } from "./sources.ts";
 import type { SecretKind, Variable } from "./variable.ts";
@@ -35,3 +35,27 @@ export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
 }
 
 export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
+
+/** In an application the listeners are its own, and so is the access to the page. */
+const OF_THE_SERVER = /^(?:HOST|PORT|CAPTURE|TLS_|MAX_CONNECTIONS|ADMIN_)/;
+const isOfTheServer = (name: string): boolean => OF_THE_SERVER.test(name);
+
+/** Other defaults hold in an application, whose proxy, log and callers are not known. */
+const OF_AN_APPLICATION: Readonly<Record<string, { readonly default: string }>> = {
+  RATE_LIMIT_DEFAULT: { default: "off" },
+  RATE_LIMIT_CALLBACK: { default: "off" },
+  LOG_LEVEL: { default: "warn" },
+};
+
+/** The same variables as a receiver in an application reads them. Those of the server stay at what they are by default. */
+export const EMBEDDED_VARIABLES = Object.fromEntries(
+  ROWS.map(([name, { neededInProduction, ...row }]) => {
+    const isNeeded = neededInProduction !== undefined && name !== "CALLBACK_BASE_URL" && !isOfTheServer(name);
+    return [name, { ...row, ...OF_AN_APPLICATION[name], ...(isNeeded && { neededInProduction }) }];
+  }),
+) as typeof VARIABLES;
+
+/** Those of the server among what is set. */
+export function serversOwn(env: Environment): string[] {
+  return ROWS.flatMap(([name]) => (isOfTheServer(name) && env[name] ? [name] : []));
+}

@@ -49,12 +49,6 @@ export function unhandledSignIn(isHandled: boolean): string | undefined {
   );
 }
 
-/** Without an address to send browsers to, there is no address at which they could begin; production has no sandbox. */
-export function startsFlows({ oauth, environment }: Config): boolean {
-  if (oauth === null) return environment !== "production";
-  return oauth.issuer !== null || oauth.authorizationUrl !== null;
-}
-
 /**
  * The scheme of the built-in protocol, as `AUTH_METHOD` combines it.
  * @throws ConfigError when the file with its public keys cannot be used

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { getCACertificates } from "node:tls";
 import { CALLBACK_PATH } from "../admin/index.ts";
-import { type Config, ConfigError, compareEnvironments, type EnvironmentFile } from "../config/index.ts";
+import { type Config, ConfigError, compareEnvironments, type EnvironmentFile, startsFlows } from "../config/index.ts";
 import {
   addressesOf,
   type ConfiguredSource,
@@ -13,7 +13,6 @@ import {
   handlesSignIns,
   providerPlatform,
   registeredAddresses,
-  startsFlows,
   trustedCertificates,
   unhandledSignIn,
   unsignedBodyWarning,

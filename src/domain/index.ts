@@ -15,6 +15,7 @@ export * from "./log.ts";
 export * from "./made-once.ts";
 export * from "./outcome.ts";
 export * from "./path.ts";
+export * from "./path-matcher.ts";
 export * from "./retry-schedule.ts";
 export * from "./rollup.ts";
 export * from "./signature-outcomes.ts";

@@ -7,8 +7,7 @@ import { createAcceptGate, createUnverifiedThrottle } from "./accept-gate.ts";
 import { createClientErrors } from "./client-error.ts";
 import { guardConnections } from "./connection-guard.ts";
 import { type ConnectionLimit, createConnectionLimit } from "./connection-limit.ts";
-import { NodeExchange } from "./node-exchange.ts";
-import { createReadOrigin } from "./read-origin.ts";
+import { createReadOrigin, NodeExchange } from "./exchange/index.ts";
 import type { TlsPair } from "./tls.ts";
 
 export interface PublicListenerOptions extends RouteOptions {

@@ -40,9 +40,9 @@ export function createOutboxPoller(deps: OutboxDependencies) {
       for (const loop of loops) loop.start(intervalMs);
     },
     /** One round on each channel: takes on all that is due, resolves when its attempts have ended. */
-    async round(): Promise<void> {
-      await passOn?.(() => false);
-      await Promise.all(workers.map((worker) => work(worker, () => false)));
+    async round(isOver = () => false): Promise<void> {
+      await passOn?.(isOver);
+      await Promise.all(workers.map((worker) => work(worker, isOver)));
       await ended();
     },
     async stop(): Promise<void> {

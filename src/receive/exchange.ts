@@ -66,9 +66,3 @@ export function queryOf(target: string): string {
   const mark = target.indexOf("?");
   return mark === -1 ? "" : target.slice(mark + 1);
 }
-
-/** The part of a target before its question mark. */
-export function pathOf(target: string): string {
-  const mark = target.indexOf("?");
-  return mark === -1 ? target : target.slice(0, mark);
-}

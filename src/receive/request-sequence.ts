@@ -1,8 +1,19 @@
-import { failed, isRefused, type Outcome, type Refused, refused, tenantSource } from "../domain/index.ts";
+import {
+  createSparingLog,
+  errorReason,
+  failed,
+  isRefused,
+  type Outcome,
+  pathOf,
+  type Refused,
+  refused,
+  type SparingLog,
+  tenantSource,
+} from "../domain/index.ts";
 import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import { rateKey, TokenBucket } from "../system/index.ts";
 import type { AdmissionSettings, ReceiveDependencies } from "./dependencies.ts";
-import { type Exchange, pathOf } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import { applyRateLimits } from "./rate-limit.ts";
 import { type BodyFault, readRequestBody } from "./read-request-body.ts";
 import { createRequestContext, type RequestContext } from "./request-context.ts";
@@ -17,6 +28,7 @@ export class RequestSequence {
   readonly #unverified: UnverifiedBodies;
   readonly #responder: Responder;
   readonly #throttle = createOverloadThrottle();
+  readonly #sparing: SparingLog;
   readonly #routes: Routes;
 
   constructor(options: RouteOptions, deps: ReceiveDependencies, unverified: UnverifiedBodies) {
@@ -24,6 +36,7 @@ export class RequestSequence {
     this.#deps = deps;
     this.#unverified = unverified;
     this.#responder = createResponder(deps);
+    this.#sparing = createSparingLog(deps.receiver.log, deps.receiver.clock);
     this.#routes = createRoutes(options, { ...deps, responder: this.#responder });
   }
 
@@ -74,6 +87,8 @@ export class RequestSequence {
   #respondWithoutBody(request: RequestContext, route: Route | undefined, fault: BodyFault): void {
     // The rest of the body is not read.
     request.responseHeaders.connection = "close";
+    if ("cause" in fault && fault.code === "body_consumed")
+      this.#sparing("error", { fields: { source: route?.source?.name }, message: errorReason(fault.cause) });
     // The response to a body that did not arrive in time is already written.
     const code = isRefused(fault) ? request.exchange.writtenFault?.() : undefined;
     const outcome = code === undefined ? fault : refused(code);
@@ -109,18 +124,22 @@ function admit(
   const { address } = request.exchange;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
   const isAllowed = route?.isAllowed ?? admission.isAllowed;
-  if (!isAllowed(address)) return refused("address_not_allowed");
+  if (!isAllowed(address)) return refused("address_not_allowed", address === "" ? { detail: ADDRESS_UNKNOWN } : {});
   const { callbacks, everywhere } = admission.limits;
   const policies = isCallback ? (route?.limits ?? callbacks) : everywhere;
   const next = () =>
     protocolFault(request, route, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
-  if (policies.length === 0) return next();
+  // Unknown to an application that does not hand it over: all its callers would be counted as one.
+  if (policies.length === 0 || address === "") return next();
   const counting = applyRateLimits(policies, rateKey(address), admission.count, receiver.clock.now());
   return counting.then(({ refusal, headers }) => {
     Object.assign(responseHeaders, headers);
     return refusal ?? next();
   });
 }
+
+const ADDRESS_UNKNOWN =
+  "the client's address is not known, and an allow list needs it: hand it over as clientAddress, to fetch() or to the handler";
 
 /** RFC 9110 §8.4.1.3: they are one. */
 const GZIP: ReadonlySet<string> = new Set(["gzip", "x-gzip"]);

@@ -1,4 +1,4 @@
-import { type EndpointPaths, hasParameters, type Version } from "../domain/index.ts";
+import { compilePath, type EndpointPaths, hasParameters, type Version, withoutExtraSlashes } from "../domain/index.ts";
 import { processCallback, type Source } from "../pipeline/index.ts";
 import type { DistinctHeaders, PathParameters } from "../sources/index.ts";
 import { captureRoute } from "./capture-route.ts";
@@ -56,7 +56,7 @@ export class Routes {
   find(path: string): FoundRoute {
     const match = this.#match(path);
     if (match.route !== undefined) return match;
-    const meant = path.replaceAll(/\/+(?=\/|$)/g, "");
+    const meant = withoutExtraSlashes(path);
     const { route } = this.#match(meant);
     return route?.isCallback === true ? { route: { ...route, meant } } : match;
   }
@@ -70,17 +70,6 @@ export class Routes {
     }
     return { route };
   }
-}
-
-/** A parameter's value: what no encoding can spell in another way. */
-const VALUE = "[A-Za-z0-9._~-]{1,128}";
-
-function compilePath(path: string): RegExp {
-  const parts = path.split("/").map((part) => {
-    if (part.startsWith(":")) return `(?<${part.slice(1)}>${VALUE})`;
-    return part.replaceAll(/[.~-]/g, "\\$&");
-  });
-  return new RegExp(`^${parts.join("/")}$`);
 }
 
 /** A code and a state; the parameters of a body are parsed before they are verified. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Receiver } from "../pipeline/index.ts";
 import type { DueReplay, StoredBulkReplay } from "../store/index.ts";
-import { createPoller, type Poller } from "../system/index.ts";
+import { createPoller } from "../system/index.ts";
 import { type ReplayResult, replay } from "./replay.ts";
 import { isTransient, newLease, recoverInterrupted } from "./run-failure.ts";
 
@@ -121,17 +121,18 @@ const MAX_CONCURRENT_BULKS = 4;
  * Works on bulk replays, each of them in one process at a time. The database holds their progress, so that a restart
  * continues. When a process dies, its lease expires and another process continues.
  */
-export function createBulkReplayPoller(receiver: Receiver): Poller {
+export function createBulkReplayPoller(receiver: Receiver) {
   const { log, store } = receiver;
   const stopping = new AbortController();
   const atWork = new Set<Promise<void>>();
 
-  async function round(): Promise<void> {
-    while (!stopping.signal.aborted && atWork.size < MAX_CONCURRENT_BULKS) {
+  async function round(over?: AbortSignal): Promise<void> {
+    const signal = over === undefined ? stopping.signal : AbortSignal.any([stopping.signal, over]);
+    while (!signal.aborted && atWork.size < MAX_CONCURRENT_BULKS) {
       const lease = newLease(receiver);
       const bulk = await store.bulkReplays.lease(lease);
       if (bulk === undefined) return;
-      const working = runBulkReplay(bulk, { owner: lease.owner, receiver, stopping: stopping.signal })
+      const working = runBulkReplay(bulk, { owner: lease.owner, receiver, stopping: signal })
         .catch((error: unknown) =>
           log.error({ err: error, bulk_replay: bulk.id }, "a bulk replay was interrupted; it goes on soon"),
         )
@@ -140,11 +141,17 @@ export function createBulkReplayPoller(receiver: Receiver): Poller {
     }
   }
 
-  const loop = createPoller(round, (error) =>
-    log.error({ err: error }, "bulk replays could not be looked up; they are looked up again"),
+  const loop = createPoller(
+    () => round(),
+    (error) => log.error({ err: error }, "bulk replays could not be looked up; they are looked up again"),
   );
   return {
     start: loop.start,
+    /** Works on those that are running; resolves when they have ended, or after the batch under way once `over` aborts. */
+    async round(over: AbortSignal): Promise<void> {
+      await round(over);
+      await Promise.all(atWork);
+    },
     async stop() {
       stopping.abort();
       await loop.stop();

@@ -23,10 +23,10 @@ function createLeasedPoller(state: DueState, receiver: Receiver) {
   let after = "";
 
   /** Starts what is due and has a place; resolves with how many. */
-  async function start(): Promise<number> {
+  async function start(over?: AbortSignal): Promise<number> {
     if (state === "waiting") await recoverInterrupted(receiver);
     let started = 0;
-    for (let isSecondPass = false; !stopping.signal.aborted; ) {
+    for (let isSecondPass = false; !stopping.signal.aborted && over?.aborted !== true; ) {
       const sources = await store.failureLeases.dueSources(state, after, clock.now(), SOURCES_A_LOOK);
       const isWhole = after === "" || isSecondPass;
       const hasMore = sources.length === SOURCES_A_LOOK;
@@ -77,13 +77,14 @@ function createLeasedPoller(state: DueState, receiver: Receiver) {
     return run;
   }
 
-  const loop = createPoller(start, (err) => log.error({ err, state }, "due events could not be looked up"));
+  const failed = (err: unknown) => log.error({ err, state }, "due events could not be looked up");
+  const loop = createPoller(() => start(), failed);
   return {
     ...loop,
-    /** Runs what is due, and what becomes due meanwhile; resolves with how many. */
-    async round(): Promise<number> {
+    /** Runs what is due, and what becomes due until `over`; resolves with how many once they have ended. */
+    async round(over?: AbortSignal): Promise<number> {
       for (let ran = 0; ; await Promise.race(atWork)) {
-        ran += await start();
+        ran += await start(over);
         if (atWork.size === 0) return ran;
       }
     },
@@ -117,9 +118,9 @@ export function createRetryPoller(receiver: Receiver) {
   const retries = createLeasedPoller("waiting", receiver);
 
   /** One by one, while no other runs. A suspect that ends the process interrupts no other attempt, and runs last again. */
-  async function runSuspects(): Promise<number> {
+  async function runSuspects(over?: AbortSignal): Promise<number> {
     for (let ran = 0; ran < MAX_SUSPECTS; ran += 1) {
-      if (stopping.signal.aborted || !(await failureLeases.isSuspectDue(clock.now()))) return ran;
+      if (over?.aborted || stopping.signal.aborted || !(await failureLeases.isSuspectDue(clock.now()))) return ran;
       const isRun = await runLock.exclusive(async () => {
         const lease = newLease(receiver);
         const failure = await failureLeases.leaseSuspect(lease);
@@ -132,18 +133,19 @@ export function createRetryPoller(receiver: Receiver) {
   }
 
   // A poller for suspects: one waits until no other failure runs, and these may be slow.
-  const suspects = createPoller(runSuspects, (error: unknown) =>
-    log.error({ err: error }, "suspects could not be looked up"),
+  const suspects = createPoller(
+    () => runSuspects(),
+    (error: unknown) => log.error({ err: error }, "suspects could not be looked up"),
   );
   return {
     start(intervalMs: number): void {
       retries.start(intervalMs);
       suspects.start(intervalMs);
     },
-    /** Runs what is due, and what becomes due meanwhile, then the suspects; resolves with how many. */
-    async round(): Promise<number> {
-      const ran = await retries.round();
-      return ran + (await runSuspects());
+    /** Runs what is due, and what becomes due until `over`, then the suspects; resolves with how many. */
+    async round(over?: AbortSignal): Promise<number> {
+      const ran = await retries.round(over);
+      return ran + (await runSuspects(over));
     },
     async stop() {
       stopping.abort();

@@ -111,7 +111,7 @@ async function startOn(
   return {
     url,
     adminOrigin: running.adminOrigin,
-    adminToken: config.admin.token,
+    adminToken: String(config.admin.token),
     signingSecret,
     databaseUrl: database.url,
     clock,

@@ -35,7 +35,7 @@ export function readStoredData(receiver: InspectableReceiver["receiver"]): Store
 }
 
 /** When retries and deliveries come due, for the clock. */
-export function dueWork(store: Store, run: () => Promise<void>): DueWork {
+export function dueWork(store: Store, run: () => Promise<unknown>): DueWork {
   return {
     run,
     async next(after) {

@@ -12,7 +12,7 @@ export interface TestClock extends Clock {
 }
 
 export interface DueWork {
-  run(): Promise<void>;
+  run(): Promise<unknown>;
   /** The first time after this one at which something comes due; undefined where nothing waits. */
   next(after: Date): Promise<Date | undefined>;
 }

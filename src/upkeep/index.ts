@@ -1,3 +1,3 @@
-export { createCallbackAppender, startRetentionJob } from "./retention.ts";
+export { createCallbackAppender, createRetentionSweep, type RetentionSweep, startRetentionJob } from "./retention.ts";
 export { createRollupWriter } from "./rollup-writer.ts";
 export { createSlowHandlerReport, slowHandlerTexts } from "./slow-handlers.ts";

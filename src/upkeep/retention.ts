@@ -49,18 +49,19 @@ const MAX_REFUSED_ROWS = 100_000;
 /** Records outlive the age at which their events are refused, so that no event falls between the two. */
 const RECORD_MARGIN_DAYS = 2;
 
-/** Deletes what is past its retention, now and every hour. @returns stops it and waits for the step under way */
-export function startRetentionJob(
+export type RetentionSweep = (isStopping: () => boolean) => Promise<void>;
+
+/** One step after another that deletes what is past its retention, until `isStopping`. */
+export function createRetentionSweep(
   store: Store,
   retention: Config["retention"],
   { clock, log, sourcesByName }: Pick<Receiver, "clock" | "log" | "sourcesByName">,
   captureBuffer: CaptureBuffer | null,
-): () => Promise<void> {
+): RetentionSweep {
   const untimed = [...sourcesByName.values()].filter(({ contract }) => !contract.hasSignedTime);
   const untimedSources = [OAUTH, ...untimed.map(({ name }) => name)];
   const { logDays, recordDays, refusedBytes } = retention;
-
-  async function sweep(isStopping: () => boolean): Promise<void> {
+  return async (isStopping) => {
     const now = clock.now();
     const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
     const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
@@ -71,8 +72,11 @@ export function startRetentionJob(
     if (isStopping()) return;
     // Captured requests are deleted once CAPTURE is off.
     await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());
-  }
+  };
+}
 
+/** Sweeps now and every hour. @returns stops it and waits for the step under way */
+export function startRetentionJob(sweep: RetentionSweep, log: Log): () => Promise<void> {
   const loop = createPoller(sweep, (error) =>
     log.warn({ err: error }, "the retention job failed; it runs again in an hour"),
   );

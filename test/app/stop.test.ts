@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { systemClock } from "../../src/system/index.ts";
-import { startRetentionJob } from "../../src/upkeep/retention.ts";
+import { createRetentionSweep, startRetentionJob } from "../../src/upkeep/retention.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withMigrated, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
@@ -16,12 +16,9 @@ it("a stop ends a sweep of the retention job after the step under way", () =>
   withStore("sqlite", async (store, target) => {
     await store.appendCallbacks(Array.from({ length: 2_500 }, () => logRow()));
     const limits = { logDays: 1, recordDays: null, refusedBytes: 1_048_576 };
-    await startRetentionJob(
-      store,
-      limits,
-      { clock: systemClock, log: recordedLog(), sourcesByName: new Map() },
-      null,
-    )();
+    const log = recordedLog();
+    const sweep = createRetentionSweep(store, limits, { clock: systemClock, log, sourcesByName: new Map() }, null);
+    await startRetentionJob(sweep, log)();
     expect(await countOf(target, "oncehook_callbacks")).toBe(1_500);
   }));
 

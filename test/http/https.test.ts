@@ -6,7 +6,7 @@ import https from "node:https";
 import { connect, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { createReadOrigin } from "../../src/http/read-origin.ts";
+import { createReadOrigin } from "../../src/http/exchange/read-origin.ts";
 import { readTlsPair, reloadOnChange } from "../../src/http/tls.ts";
 import { signHmac } from "../../src/index.ts";
 import { certificate, type Pair } from "../support/certificate.ts";

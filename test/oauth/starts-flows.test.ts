@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { loadConfig } from "../../src/config/index.ts";
-import { startsFlows } from "../../src/configured/platform.ts";
+import { loadConfig, startsFlows } from "../../src/config/index.ts";
 import { KEY } from "../support/configuration.ts";
 
 const BASE = {

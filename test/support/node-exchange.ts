@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { NodeExchange } from "../../src/http/node-exchange.ts";
+import { NodeExchange } from "../../src/http/exchange/node-exchange.ts";
 
 export const CLIENT = "192.0.2.1";
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import proxyAddr from "@fastify/proxy-addr";
-import type { Exchange } from "../receive/index.ts";
-import { normalAddress } from "../system/index.ts";
+import type { Exchange } from "../../receive/index.ts";
+import { normalAddress } from "../../system/index.ts";
 
 /** A client's address and protocol, through trusted proxies only. */
 export type ReadOrigin = (message: IncomingMessage) => Pick<Exchange, "address" | "protocol">;
@@ -31,4 +31,16 @@ export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
 function lastOf(values: string): "http" | "https" {
   const last = values.slice(values.lastIndexOf(",") + 1).trim();
   return last.toLowerCase() === "https" ? "https" : "http";
+}
+
+interface Peer {
+  readonly address: string | undefined;
+  readonly protocol: Exchange["protocol"];
+  readonly headers: IncomingMessage["headers"];
+}
+
+/** The same of what no Node request stands for. */
+export function readOriginOf(originOf: ReadOrigin, { address, protocol, headers }: Peer): ReturnType<ReadOrigin> {
+  const socket = { remoteAddress: address, encrypted: protocol === "https" };
+  return originOf({ headers, socket, connection: socket } as never);
 }

@@ -1,15 +1,16 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { FaultCode } from "../domain/index.ts";
-import type { BodyReader, Exchange, ResponseHeaders } from "../receive/index.ts";
-import type { UnverifiedThrottle } from "./accept-gate.ts";
-import type { ClientErrors } from "./client-error.ts";
+import type { FaultCode } from "../../domain/index.ts";
+import type { BodyReader, Exchange, ResponseHeaders } from "../../receive/index.ts";
+import type { UnverifiedThrottle } from "../accept-gate.ts";
+import type { ClientErrors } from "../client-error.ts";
 import type { ReadOrigin } from "./read-origin.ts";
 
 interface ExchangeServices {
   readonly originOf: ReadOrigin;
-  readonly throttle: UnverifiedThrottle;
-  readonly clientErrors: Pick<ClientErrors, "codeFor">;
+  /** Only a listener has it and the next one. */
+  readonly throttle?: UnverifiedThrottle;
+  readonly clientErrors?: Pick<ClientErrors, "codeFor">;
 }
 
 /** How much of an unwanted body is read before its connection closes: more than the shipped proxies pass on. */
@@ -20,7 +21,7 @@ export class NodeExchange implements Exchange {
   readonly target: string;
   readonly address: string;
   readonly protocol: "http" | "https";
-  readonly ownsPieces = true;
+  readonly ownsPieces: boolean = true;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #services: ExchangeServices;
@@ -66,11 +67,11 @@ export class NodeExchange implements Exchange {
   }
 
   writtenFault(): FaultCode | undefined {
-    return this.#services.clientErrors.codeFor(this.#message.socket);
+    return this.#services.clientErrors?.codeFor(this.#message.socket);
   }
 
   waitUnverified(): Promise<void> | undefined {
-    return this.#services.throttle.wait(this.#message.socket);
+    return this.#services.throttle?.wait(this.#message.socket);
   }
 
   respond(status: number, headers: ResponseHeaders, body: string, lingers: boolean): void {

@@ -1,0 +1,89 @@
+import {
+  type Config,
+  ConfigError,
+  type ConfigFile,
+  type Environment,
+  loadConfig,
+  startsFlows,
+} from "../config/index.ts";
+import { closestName, endpointPaths } from "../domain/index.ts";
+
+export interface EmbeddedOptions {
+  /** `postgres://user:password@host/database` or `sqlite:<file>`, a file of its own; else `DATABASE_URL`. */
+  readonly database?: string;
+  /**
+   * The https address under which platforms reach the application, with the path of the mount; else `CALLBACK_BASE_URL`.
+   * A platform that signs its address needs it.
+   */
+  readonly baseUrl?: string;
+  /** Variables by their names of docs/configuration.md; those of the process that begin with `ONCEHOOK_` when left out. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
+}
+
+const PREFIX = "ONCEHOOK_";
+const OPTIONS = ["database", "baseUrl", "variables", "logger", "background", "admin"];
+
+/** @throws ConfigError that names each problem as its author wrote it: an option, or a variable with its prefix */
+export function embeddedConfig(file: ConfigFile, options: EmbeddedOptions): Config {
+  const variables = variablesOf(options);
+  const { database = variables.DATABASE_URL, baseUrl = variables.CALLBACK_BASE_URL } = options;
+  const given = { ...variables, DATABASE_URL: database, CALLBACK_BASE_URL: baseUrl };
+  const problems = [...optionProblems(options), ...(database ? [] : [NO_DATABASE])];
+  try {
+    const config = loadConfig({ ...given, ...(database ? {} : { DATABASE_URL: ANY_DATABASE }) }, file, {
+      isEmbedded: true,
+    });
+    if (problems.length === 0) return config;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems.map((text) => renamed(text, options)));
+  }
+  throw new ConfigError(problems);
+}
+
+const ANY_DATABASE = "sqlite:none";
+const NO_DATABASE =
+  `database: is not set; give createReceiver a database: "postgres://user:password@host/database" or "sqlite:<file>", ` +
+  `or set ${PREFIX}DATABASE_URL`;
+
+function variablesOf({ variables }: EmbeddedOptions): Environment {
+  if (variables !== undefined) return variables;
+  const own = Object.entries(process.env).filter(([name]) => name.startsWith(PREFIX));
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(PREFIX.length), value]));
+}
+
+function optionProblems(options: object): string[] {
+  return Object.keys(options).flatMap((key) => {
+    if (OPTIONS.includes(key)) return [];
+    const meant = closestName(key, OPTIONS);
+    return [
+      `${key}: no such option; ${meant === undefined ? `there are ${OPTIONS.join(", ")}` : `did you mean ${meant}?`}`,
+    ];
+  });
+}
+
+/** A name of a variable; those of tracing are OpenTelemetry's. */
+const VARIABLE = /\b(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|SOURCES|HANDLERS|PORT|HOST|CAPTURE)\b/g;
+
+function renamed(text: string, { database, baseUrl, variables }: EmbeddedOptions): string {
+  return text.replaceAll(VARIABLE, (name) => {
+    if (name === "DATABASE_URL" && database !== undefined) return "database";
+    if (name === "CALLBACK_BASE_URL" && baseUrl !== undefined) return "baseUrl";
+    return variables === undefined ? `${PREFIX}${name}` : name;
+  });
+}
+
+/** The paths of all addresses that a receiver serves in an application. */
+export function servedPaths(config: Config): string[] {
+  const { named, presets } = config.sources;
+  const { callbacks, redirect, start, done } = endpointPaths(config.basePath, config.redirect.scopePath, {
+    startsFlows: startsFlows(config),
+    servesPlatform: config.servesPlatform,
+    sources: [
+      ...named.map(({ name, definition }) => ({ source: name, path: definition.settings.path })),
+      ...presets.map(({ name }) => ({ source: name })),
+    ],
+  });
+  const oauth = config.oauth === null ? [] : [redirect, done, ...(start === undefined ? [] : [start])];
+  return [...callbacks.map(({ path }) => path), ...oauth];
+}

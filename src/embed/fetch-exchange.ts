@@ -1,0 +1,95 @@
+import { type ReadOrigin, readOriginOf } from "../http/exchange/index.ts";
+import type { BodyReader, Exchange, ResponseHeaders } from "../receive/index.ts";
+import type { FetchInfo } from "./receiver.ts";
+
+/** Those of one connection, which are the server's own; it knows the length too. */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set(["connection", "content-length"]);
+
+/** A WHATWG request. It joins repeated headers and normalises its address: whatever was signed with those is refused. */
+export class FetchExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly httpVersion = "1.1";
+  readonly headers: Record<string, string>;
+  readonly distinctHeaders: Record<string, string[]>;
+  readonly rawHeaders: string[];
+  readonly address: string;
+  readonly protocol: "http" | "https";
+  readonly ownsPieces = false;
+  readonly response: Promise<Response>;
+  readonly #request: Request;
+  readonly #settle: (response: Response) => void;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  constructor(request: Request, info: FetchInfo, originOf: ReadOrigin) {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    this.response = promise;
+    this.#settle = resolve;
+    this.#request = request;
+    this.method = request.method;
+    this.target = info.target ?? targetOf(request.url);
+    this.headers = {};
+    this.distinctHeaders = Object.create(null);
+    this.rawHeaders = [];
+    for (const [name, value] of request.headers) {
+      this.headers[name] = value;
+      this.distinctHeaders[name] = [value];
+      this.rawHeaders.push(name, value);
+    }
+    const protocol = info.protocol ?? (request.url.startsWith("https:") ? "https" : "http");
+    const origin = readOriginOf(originOf, { address: info.clientAddress, protocol, headers: this.headers });
+    this.address = origin.address;
+    this.protocol = origin.protocol;
+  }
+
+  readBody(reader: BodyReader): void {
+    const { body, bodyUsed } = this.#request;
+    if (bodyUsed) return reader.consumed(new Error(USED));
+    if (body === null) return reader.end();
+    this.#reader = body.getReader();
+    void this.#read(this.#reader, reader);
+  }
+
+  async #read(source: ReadableStreamDefaultReader<Uint8Array>, reader: BodyReader): Promise<void> {
+    try {
+      while (this.#reader === source) {
+        const { done, value } = await source.read();
+        if (done) return reader.end();
+        reader.piece(value);
+      }
+    } catch {
+      reader.lost();
+    }
+  }
+
+  stopReading(): void {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    // The client may be gone already.
+    reader?.cancel().catch(() => {});
+  }
+
+  respond(status: number, headers: ResponseHeaders, body: string): void {
+    const pairs = Object.entries(headers)
+      .filter(([name]) => !OF_THE_CONNECTION.has(name))
+      .flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, value]));
+    const isEmpty = status === 204 || this.method === "HEAD";
+    this.#settle(new Response(isEmpty ? null : body, { status, headers: pairs }));
+  }
+
+  abort(): void {
+    this.#settle(new Response(null, { status: 500 }));
+  }
+}
+
+const USED =
+  "the body of the Request was read before the receiver, by request.json(), request.text() or a middleware (Hono's " +
+  "c.req.json() among them): hand over the Request as it came (in Hono c.req.raw), before anything reads it";
+
+/** Path and query of an absolute address, as they stand in it. */
+function targetOf(url: string): string {
+  const at = url.indexOf("/", url.indexOf("//") + 2);
+  const fragment = url.indexOf("#");
+  if (at === -1) return "/";
+  return fragment === -1 ? url.slice(at) : url.slice(at, fragment);
+}

@@ -1,0 +1,94 @@
+import { assemble, beginRounds, createOneRound, receiveParts, takeStore, UndoSteps } from "../app/index.ts";
+import type { Config, ConfigFile } from "../config/index.ts";
+import { configuredSources, maskOf } from "../configured/index.ts";
+import type { Handler } from "../handlers/index.ts";
+import { createLogger, type Logger, SecretValues } from "../observability/index.ts";
+import { type Exchange, RequestSequence, UnverifiedBodies } from "../receive/index.ts";
+import type { ReceiverOptions } from "./create-receiver.ts";
+import { logDestination } from "./log-destination.ts";
+import type { WorkDone, WorkOptions } from "./receiver.ts";
+
+export type OpenedReceiver = Awaited<ReturnType<typeof openReceiver>>;
+
+const WORK_MS = 20_000;
+/** The time that a request under way may take to arrive during a close. */
+const CLOSE_GRACE_MS = 2_000;
+
+/**
+ * Opens the database and assembles a receiver without listeners. When a step fails, the ones before it are undone, and
+ * the log says why.
+ */
+export async function openReceiver(config: Config, file: ConfigFile, options: ReceiverOptions) {
+  const secretValues = new SecretValues(config.secretValues);
+  const mask = maskOf(config, { configured: await configuredSources(config), secretValues });
+  const logger = createLogger({ level: config.logLevel, mask, destination: logDestination(options.logger) });
+  const undo = new UndoSteps(logger);
+  try {
+    return await open(config, file, { ...options, logger, secretValues }, undo);
+  } catch (error) {
+    logger.error(
+      { err: error },
+      "the receiver could not be opened; its callbacks get 503, and the next one tries again",
+    );
+    await undo.run();
+    throw error;
+  }
+}
+
+interface OpenOptions extends Pick<ReceiverOptions, "background"> {
+  readonly logger: Logger;
+  readonly secretValues: SecretValues;
+}
+
+async function open(config: Config, file: ConfigFile, options: OpenOptions, undo: UndoSteps) {
+  const { logger, secretValues, background: kind = "loops" } = options;
+  const handlers = (file.handlers ?? []) as readonly Handler[];
+  const assembled = await assemble(config, { handlers, migrations: file.migrations ?? [], logger, secretValues }, undo);
+  await takeStore(assembled);
+  const { services, background } = assembled;
+  const { receiver, callbackLog, rollups } = services;
+  const { options: bounds, dependencies } = receiveParts(assembled, { hasTls: false, requireHttps: false });
+  const largest = [...bounds.sourceBounds.values()].map(({ maxBodyBytes = 0 }) => maxBodyBytes);
+  const mostBytes = Math.max(bounds.maxBodyBytes, ...largest);
+  const unverified = new UnverifiedBodies(bounds.maxUnverifiedBytes, mostBytes, config.requestTimeoutMs);
+  const requests = new RequestSequence(bounds, dependencies, unverified);
+  undo.add("background work", background.stop);
+  undo.add("requests", async () => {
+    const late = setInterval(
+      () => {
+        while (unverified.endOldest());
+      },
+      Math.min(CLOSE_GRACE_MS, config.requestTimeoutMs),
+    );
+    await receiver.concurrency.idle();
+    clearInterval(late);
+  });
+  if (kind === "loops") beginRounds(assembled, {}, undo);
+  if (config.isBaseUrlGiven) await receiver.store.settings.noteBaseUrl(config.baseUrl);
+  const oneRound = createOneRound(assembled);
+  let hasAccepted = false;
+  receiver.events.on("accepted", () => {
+    hasAccepted = true;
+  });
+  const flush = async (): Promise<void> => void (await Promise.all([callbackLog.flush(), rollups.flush()]));
+  return {
+    assembled,
+    start: (exchange: Exchange): void => requests.start(exchange),
+    async work({ budgetMs = WORK_MS, signal }: WorkOptions): Promise<WorkDone> {
+      const limit = AbortSignal.timeout(budgetMs);
+      const done = await oneRound(signal === undefined ? limit : AbortSignal.any([limit, signal]));
+      await flush();
+      return done;
+    },
+    flush,
+    /** A function stays alive for it: it runs accepted events, which nothing else would run soon, and stores the log. */
+    async afterResponse(): Promise<void> {
+      if (kind === "none" && hasAccepted) {
+        hasAccepted = false;
+        await background.runDue();
+      }
+      await flush();
+    },
+    close: () => undo.run(),
+  };
+}

@@ -1,0 +1,49 @@
+import type { Exchange } from "../receive/index.ts";
+
+/** Facts about a request that a `Request` does not have. */
+export interface FetchInfo {
+  /** The address of the client, or of the proxy before this process where `TRUST_PROXY` is set. */
+  readonly clientAddress?: string;
+  /** That of the request's address when left out. */
+  readonly protocol?: "http" | "https";
+  /** Path and query as they were sent: a `Request` normalises them, and some platforms sign them. */
+  readonly target?: string;
+  /** Keeps a function alive after its response, as that of Vercel or Cloudflare does. */
+  readonly waitUntil?: (promise: Promise<unknown>) => void;
+}
+
+export interface WorkOptions {
+  /** Nothing more is begun after so many milliseconds; what runs then ends by `HANDLER_TIMEOUT_MS`. 20,000 when left out. */
+  readonly budgetMs?: number;
+  /** Nothing more is begun once it has aborted. */
+  readonly signal?: AbortSignal;
+}
+
+export interface WorkDone {
+  /** Events and notifications that were tried. */
+  readonly ran: number;
+  /** Whether nothing that is due was left for the next call. */
+  readonly isDone: boolean;
+}
+
+/** A receiver inside an application. It opens its database at its first use. */
+export interface Receiver {
+  /**
+   * Takes a request, and responds to it later.
+   * @returns false, and does nothing, where its path is not an address of this receiver
+   */
+  handle(exchange: Exchange): boolean;
+  /** Responds to a request; 404 where its path is not an address of this receiver. Never rejects. */
+  fetch(request: Request, info?: FetchInfo): Promise<Response>;
+  /** Opens the database, which the first request does otherwise. @throws StartError, MigrationError or ConfigError */
+  ready(): Promise<void>;
+  /**
+   * Does what is due, once: accepted events, retries, notifications, tokens, retention. For functions, whose
+   * `background` is "none": call it by a schedule.
+   */
+  work(options?: WorkOptions): Promise<WorkDone>;
+  /** Resolves when the callback log and the counts of all responses so far are stored, or could not be. */
+  flush(): Promise<void>;
+  /** Ends what is under way and closes the database. Callable more than once; requests get 503 from then on. */
+  close(): Promise<void>;
+}
