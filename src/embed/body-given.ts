@@ -21,7 +21,7 @@ const PARSERS: Readonly<Record<string, string>> = {
 
 /**
  * The bytes of a body that something has read before, or why they are gone. The state of the stream tells whether it
- * was read, since a parser leaves `body` in many forms or in none.
+ * was read: a parser leaves `body` in many forms.
  * @returns undefined for a body that nothing has read
  */
 export function bodyGiven(message: ParsedMessage): Uint8Array | Error | undefined {
