@@ -12,7 +12,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@open
 import { register } from "prom-client";
 import { z } from "zod";
 import { assemble } from "../../src/app/assemble.ts";
-import { receiveParts } from "../../src/app/public-listener.ts";
+import { receiveParts } from "../../src/app/receive-parts.ts";
 import { UndoSteps } from "../../src/app/undo-steps.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { defineHandler } from "../../src/index.ts";
@@ -98,7 +98,7 @@ async function openReceiver(url: string, env: Record<string, string> = {}) {
   const assembled = await assemble(config, { handlers: [charging, forgetful, failing], logger }, undo);
   assembled.background.start({});
   undo.add("background work", () => assembled.background.stop());
-  const { options, dependencies } = receiveParts(assembled, false);
+  const { options, dependencies } = receiveParts(assembled, { hasTls: false, requireHttps: false });
   const bodies = new UnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const sequence = new RequestSequence(options, dependencies, bodies);
   const server = createServer((message, response) => sequence.start(nodeExchange(message, response)));
