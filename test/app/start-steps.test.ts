@@ -45,7 +45,7 @@ describe("the steps of a start", () => {
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target, { env: TRACING });
       await receiver.stop();
-      expect(closed(receiver.lines)).toEqual(["new rounds", ...LISTENING]);
+      expect(closed(receiver.lines)).toEqual(["health", "new rounds", ...LISTENING]);
     }));
 
   it("a start whose certificate cannot be read opens nothing", () =>

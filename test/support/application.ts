@@ -1,5 +1,4 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { onTestFinished } from "vitest";
 import type { ConfigFile } from "../../src/config/index.ts";
 import { createReceiver, type Receiver, type ReceiverOptions } from "../../src/embed/index.ts";
 import { defineHandler, type Handler } from "../../src/handlers/index.ts";
@@ -35,12 +34,16 @@ interface Application {
   readonly lines: LogLine[];
 }
 
-/** A receiver as an application makes it, with a source of Stripe; closed at the test's end. */
-export function application(
+interface ApplicationOptions extends ReceiverOptions {
+  readonly file?: Partial<ConfigFile>;
+}
+
+/** Lends a receiver as an application makes it, with a source of Stripe. */
+export async function withApplication(
   target: Pick<Target, "url">,
-  options: ReceiverOptions = {},
-  file: Partial<ConfigFile> = {},
-): Application {
+  use: (application: Application) => Promise<void>,
+  { file, ...options }: ApplicationOptions = {},
+): Promise<void> {
   const lines: LogLine[] = [];
   const write = (level: string) => (fields: object, msg: string) => void lines.push({ level, ...fields, msg });
   const logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
@@ -48,8 +51,11 @@ export function application(
     { sources: { billing: stripe({ secret: STRIPE_SECRET }) }, handlers: [paid()], ...file },
     { database: target.url, variables: VARIABLES, logger, ...options },
   );
-  onTestFinished(() => receiver.close());
-  return { receiver, lines };
+  try {
+    await use({ receiver, lines });
+  } finally {
+    await receiver.close();
+  }
 }
 
 export interface SignedCallback {
