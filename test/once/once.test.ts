@@ -1,10 +1,11 @@
+import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
 import { z } from "zod";
 import { verifyDatabase } from "../../src/app/index.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { fromPg, once } from "../../src/once/index.ts";
+import { fromKysely, fromPg, once } from "../../src/once/index.ts";
 import { startTestReceiver, testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { withMigrated } from "../support/databases.ts";
 
@@ -188,6 +189,56 @@ describe("once over pg", () => {
       });
     },
   );
+});
+
+describe("once under SERIALIZABLE", () => {
+  it("a conflict of other rows is thrown as 40001, and is not taken for a duplicate", async () => {
+    await withApplication(async ({ pool, transaction, count }) => {
+      // It has read the records, so that the claim writes what it read.
+      const reader = await pool.connect();
+      await reader.query("BEGIN ISOLATION LEVEL SERIALIZABLE");
+      await reader.query("SELECT count(*) FROM oncehook_records");
+      const outcome = await transaction(async (client) => {
+        await client.query("SELECT count(*) FROM orders");
+        await transaction((other) => other.query("INSERT INTO orders VALUES ('a')"), "SERIALIZABLE");
+        return once(fromPg(client), KEY, order("b"));
+      }, "SERIALIZABLE").catch(({ code }) => code);
+      await reader.query("ROLLBACK");
+      reader.release();
+      expect(outcome).toBe("40001");
+      expect([await count("oncehook_records"), await count("orders")]).toEqual([0, 1]);
+    });
+  });
+});
+
+describe("once over Kysely", () => {
+  it("an event runs once, and a failed run leaves the transaction usable", async () => {
+    await withApplication(async ({ pool, count }) => {
+      const db = new Kysely<{ orders: { id: string } }>({ dialect: new PostgresDialect({ pool }) });
+      const handle = (id: string) =>
+        db.transaction().execute(async (trx) => {
+          await once(fromKysely(trx), { ...KEY, id: "evt_2" }, async (inner) => {
+            await inner.insertInto("orders").values({ id: "of a failed run" }).execute();
+            throw new Error("out of stock");
+          }).catch(() => {});
+          return once(fromKysely(trx), KEY, async (inner) => {
+            await inner.insertInto("orders").values({ id }).execute();
+            return { order: id };
+          });
+        });
+      expect(await handle("first")).toEqual({ kind: "ran", result: { order: "first" } });
+      expect(await handle("second")).toEqual({ kind: "duplicate", result: { order: "first" } });
+      expect([await count("oncehook_records"), await count("orders")]).toEqual([1, 1]);
+    });
+  });
+
+  it("a Kysely in the place of a transaction is refused, by its type and at run time", async () => {
+    await withApplication(async ({ pool }) => {
+      const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
+      // @ts-expect-error it is no transaction
+      expect(() => fromKysely(db)).toThrow("once() needs a transaction that is open, and got the `Kysely` itself");
+    });
+  });
 });
 
 const paid = defineHandler({ type: "invoice_paid", data: z.object({}), handle: async () => ({ by: "the receiver" }) });
