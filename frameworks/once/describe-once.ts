@@ -5,6 +5,7 @@ import { loadConfig } from "../../src/config/index.ts";
 import { type OnceKey, once } from "../../src/once/index.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { withMigrated } from "../../test/support/databases.ts";
+import { PGBOUNCER, withPgbouncer } from "../../test/support/pgbouncer.ts";
 import type { Level, Library, OpenLibrary } from "./library.ts";
 
 const AT_ONCE = 64;
@@ -99,6 +100,29 @@ export function describeOnce<Tx>(name: string, open: OpenLibrary<Tx>): void {
           expect(tally(kinds)).toEqual({ ran: 1, duplicate: AT_ONCE - 1 });
           expect(await count()).toEqual({ records: 1, effects: 1, audits: AT_ONCE });
         }),
+    );
+
+    it.skipIf(PGBOUNCER === undefined)(
+      `${AT_ONCE} deliveries of an event at once have one effect behind a pooler in transaction mode`,
+      using(async ({ url, library, count }) => {
+        await withPgbouncer(url, async (through) => {
+          const pooled = await open(through, { prepare: false });
+          const kinds = await Promise.all(
+            Array.from({ length: AT_ONCE }, () =>
+              pooled.transaction("read committed", async (tx) => {
+                const { kind } = await once(library.join(tx), EVENT, async (inner) => {
+                  await library.insert(inner, "effects", EVENT.id);
+                });
+                await library.insert(tx, "audits", kind);
+                return kind;
+              }),
+            ),
+          );
+          expect(tally(kinds)).toEqual({ ran: 1, duplicate: AT_ONCE - 1 });
+          await pooled.close();
+        });
+        expect(await count()).toEqual({ records: 1, effects: 1, audits: AT_ONCE });
+      }),
     );
 
     it.each(["repeatable read", "serializable"] as const)(

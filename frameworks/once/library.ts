@@ -20,6 +20,8 @@ export interface Library<Tx> {
 
 export interface LibraryOptions {
   readonly connections?: number;
+  /** Whether postgres.js names its statements, as it does by default. */
+  readonly prepare?: boolean;
 }
 
 export type OpenLibrary<Tx> = (url: string, options?: LibraryOptions) => Promise<Library<Tx>>;

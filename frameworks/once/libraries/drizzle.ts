@@ -31,9 +31,9 @@ export async function openDrizzlePg(url: string, { connections = 20 }: LibraryOp
 
 export async function openDrizzlePostgresJs(
   url: string,
-  { connections = 20 }: LibraryOptions = {},
+  { connections = 20, prepare = true }: LibraryOptions = {},
 ): Promise<Library<OnPostgresJs>> {
-  const client = postgres(url, { max: connections, onnotice() {} });
+  const client = postgres(url, { max: connections, prepare, onnotice() {} });
   const db = drizzlePostgresJs({ client });
   return {
     transaction: (isolationLevel, work) => db.transaction(work, { isolationLevel }),

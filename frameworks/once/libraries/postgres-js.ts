@@ -4,9 +4,9 @@ import { FAILING, type Library, type LibraryOptions } from "../library.ts";
 
 export async function openPostgresJs(
   url: string,
-  { connections = 20 }: LibraryOptions = {},
+  { connections = 20, prepare = true }: LibraryOptions = {},
 ): Promise<Library<postgres.TransactionSql>> {
-  const sql = postgres(url, { max: connections, onnotice() {} });
+  const sql = postgres(url, { max: connections, prepare, onnotice() {} });
   return {
     transaction: async <T>(level: string, work: (tx: postgres.TransactionSql) => Promise<T>) =>
       (await sql.begin(`isolation level ${level}`, work)) as T,
