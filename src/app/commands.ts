@@ -10,13 +10,22 @@ import {
   type OpenOptions,
 } from "../configured/index.ts";
 import { runDoctor as doctor } from "../doctor/index.ts";
-import { errorReason } from "../domain/index.ts";
+import { errorReason, hasParameters, PLATFORM } from "../domain/index.ts";
 import { createRegistry, type Handler } from "../handlers/index.ts";
 import { createUserTokens } from "../oauth/index.ts";
 import { createLogger } from "../observability/index.ts";
 import { DryRun, runEvent } from "../pipeline/index.ts";
 import { type ReconcileRequest, reconcileSource } from "../reconcile/index.ts";
-import { type BackfillReport, type BackfillRequest, backfill, type SampledEvent } from "../retry/index.ts";
+import {
+  type BackfillReport,
+  type BackfillRequest,
+  backfill,
+  type ImportReport,
+  type ImportRequest,
+  importSeen,
+  type SampledEvent,
+} from "../retry/index.ts";
+import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import { type IntegrityReport, MaintenanceError } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 import { systemClock } from "../system/index.ts";
@@ -184,6 +193,47 @@ async function createSample(parts: SampleParts) {
       await Promise.all([callbackLog.close(), receiver.concurrency.outsideLimitEnded()]);
     },
   };
+}
+
+/** A tenant of it is named beside it. */
+export interface ImportOnceRequest extends ImportRequest {
+  readonly tenant: string | undefined;
+}
+
+/**
+ * Writes the records of events that another program handled, beside a receiver or without one. It may be stopped at any
+ * time, and run again.
+ * @throws MaintenanceError for a source whose events have another key than the platform's id. StartError if the database
+ *   cannot be opened
+ */
+export async function importSeenOnce(loaded: Loaded, request: ImportOnceRequest): Promise<ImportReport> {
+  const { source: name, tenant, isDryRun } = request;
+  const configured = await configuredSources(loaded.config);
+  if (name !== PLATFORM) assertHasIds(configured.find((one) => one.name === name)?.definition, request);
+  const { store, registry } = await openForCommand(loaded, { changesNothing: isDryRun }, configured);
+  try {
+    const source = tenant === undefined ? name : `${name}/${tenant}`;
+    return await importSeen({ ...request, source }, { store, registry });
+  } finally {
+    await store.close();
+  }
+}
+
+function assertHasIds(definition: SourceDefinition | undefined, { source, tenant }: ImportOnceRequest): void {
+  const name = JSON.stringify(source);
+  if (definition === undefined) throw new MaintenanceError(`there is no source ${name}`);
+  const { identity, settings } = definition;
+  if (identity === "bytes" || identity === "delivery")
+    throw new MaintenanceError(
+      `the key of an event of ${name} is no id of the platform (${IDENTITY_TEXTS[identity]}): a table of ids says nothing ` +
+        "of it. Keep the old route until the platform has stopped sending again what it handled",
+    );
+  if (hasParameters(settings.path) !== (tenant !== undefined))
+    throw new MaintenanceError(
+      tenant === undefined
+        ? `--tenant: is missing; each value of ${settings.path} is a tenant of ${name} with events of its own`
+        : `--tenant: the source ${name} has no tenants; leave it out`,
+    );
 }
 
 export const reconcileOnce = (loaded: Loaded, request: ReconcileRequest) =>

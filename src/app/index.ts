@@ -7,6 +7,7 @@ export {
   copyDatabase,
   type DatabaseLocation,
   databaseName,
+  importSeenOnce,
   migrate,
   reconcileOnce,
   restore,

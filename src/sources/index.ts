@@ -1,4 +1,5 @@
 export type { Contract, EventContent, PlatformResponse, ReadCallback } from "./contract/contract.ts";
+export { idFault } from "./contract/event-id.ts";
 export { IDENTITY_TEXTS } from "./contract/identity.ts";
 export { createPlatformContract, type PlatformRules } from "./contract/platform-contract.ts";
 export { fixedResponse } from "./contract/responses.ts";

@@ -20,6 +20,7 @@ export type { NewRecord, StoredRecord } from "./areas/records.ts";
 export type { DeletedRows, RetentionLimits } from "./areas/retention.ts";
 export type * from "./areas/rollups.ts";
 export type * from "./areas/secrets.ts";
+export type { KnownKeys, SeenEvent } from "./areas/seen-events.ts";
 export type { SlowHandler } from "./areas/settings.ts";
 export type * from "./areas/source-secrets.ts";
 export { envelopeOf, STORED_EVENTS, type StoredEvent, type StoredType } from "./areas/stored-events.ts";

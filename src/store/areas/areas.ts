@@ -18,6 +18,7 @@ import { Records } from "./records.ts";
 import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
 import { EncryptedValues, TenantSecrets, TenantSecretUses } from "./secrets.ts";
+import { SeenEvents } from "./seen-events.ts";
 import { Settings } from "./settings.ts";
 import { SourceSecrets } from "./source-secrets.ts";
 import { StoredEvents } from "./stored-events.ts";
@@ -50,6 +51,7 @@ export function createAreas(database: Database) {
     reconciliations: new Reconciliations(database),
     leases: new Leases(database),
     storedEvents: new StoredEvents(database),
+    seenEvents: new SeenEvents(database),
     settings: new Settings(database),
     sourceSecrets: new SourceSecrets(database),
     retention: new Retention(database),
