@@ -5,13 +5,13 @@ import type { AdminFetch } from "./admin-fetch.ts";
 
 export interface AdminHandlerOptions {
   /**
-   * The path under which the page is, such as `/admin/webhooks`. Left out, it is the path that Express or Connect took off
-   * the address, and without those the root of the server.
+   * The path under which the page is, such as `/admin/webhooks`. By default it is the path that Express or Connect took
+   * off the address. Without those it is the root of the server.
    */
   readonly basePath?: string;
 }
 
-/** What Express and Connect add to a request. */
+/** A request with the members that Express and Connect add. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: string;
   /** By its `trust proxy`. */
@@ -22,7 +22,8 @@ interface MountedRequest extends IncomingMessage {
 
 type Next = (error?: unknown) => void;
 
-interface AdminReceiver {
+/** A receiver of `createReceiver`. */
+export interface AdminReceiver {
   readonly admin: Pick<AdminFetch, "fetch">;
 }
 
@@ -129,6 +130,7 @@ function bodyOf(message: MountedRequest, headers: Headers): Body | null {
   if (body instanceof Uint8Array) return new Uint8Array(body);
   if (body !== undefined) return JSON.stringify(body);
   throw new Error(
-    "the body of an admin request was read before, and request.body has nothing of it; mount the admin page before the parser that read it",
+    "the body of an admin request was read before, and request.body has nothing of it; mount the admin page before the " +
+      "parser that read it",
   );
 }

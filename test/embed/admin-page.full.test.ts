@@ -45,30 +45,33 @@ function withShop(use: (shop: { page: Page; problems: string[]; test: EmbeddedAd
   });
 }
 
-it("an operator of the application lists callbacks, opens an event and replays a failed one, below its path", {
-  timeout: LIMIT_MS,
-}, () =>
-  withShop(async ({ page, problems, test }) => {
-    await page.goto("/login?as=operator");
-    await page.goto(MOUNT);
-    await page.getByRole("heading", { name: "Outcomes" }).waitFor();
-    await expectShown(page.getByText("operator@shop.example, operator").first());
-    expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
-    expect(await page.getByRole("link", { name: "Sandbox" }).count()).toBe(0);
-    await page.getByRole("link", { name: "Callbacks", exact: true }).click();
-    await page.getByText("Live", { exact: true }).waitFor();
-    await page.getByRole("link", { name: HANDLED }).click();
-    await page.getByText("Timeline").first().waitFor();
-    expect(new URL(page.url()).pathname).toBe(`${MOUNT}/events/platform/${HANDLED}`);
-    // A link that someone sent, and a reload.
-    await page.goto(`${MOUNT}/failures?state=exhausted`);
-    await page.reload();
-    await page.getByRole("button", { name: `Retry now: ${FAILED}` }).click();
-    await page.getByText(`${FAILED} was run now: success.`).waitFor();
-    expect(await test.count("oncehook_records", `event_id = '${FAILED}'`)).toBe(1);
-    expect(await test.count("oncehook_audit", "actor = 'operator@shop.example' AND outcome = 'done'")).toBe(1);
-    expect(problems).toEqual([]);
-  }),
+it(
+  "an operator of the application lists callbacks, opens an event and replays a failed one, below its path",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withShop(async ({ page, problems, test }) => {
+      await page.goto("/login?as=operator");
+      await page.goto(MOUNT);
+      await page.getByRole("heading", { name: "Outcomes" }).waitFor();
+      await expectShown(page.getByText("operator@shop.example, operator").first());
+      expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+      expect(await page.getByRole("link", { name: "Sandbox" }).count()).toBe(0);
+      await page.getByRole("link", { name: "Callbacks", exact: true }).click();
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.getByRole("link", { name: HANDLED }).click();
+      await page.getByText("Timeline").first().waitFor();
+      expect(new URL(page.url()).pathname).toBe(`${MOUNT}/events/platform/${HANDLED}`);
+      // A link that someone sent, and a reload.
+      await page.goto(`${MOUNT}/failures?state=exhausted`);
+      await page.reload();
+      await page.getByRole("button", { name: `Retry now: ${FAILED}` }).click();
+      await page.getByText(`${FAILED} was run now: success.`).waitFor();
+      expect(await test.count("oncehook_records", `event_id = '${FAILED}'`)).toBe(1);
+      expect(await test.count("oncehook_audit", "actor = 'operator@shop.example' AND outcome = 'done'")).toBe(1);
+      expect(problems).toEqual([]);
+    }),
 );
 
 it("a viewer of the application sees the failures, and no button that changes one", { timeout: LIMIT_MS }, () =>
@@ -82,24 +85,27 @@ it("a viewer of the application sees the failures, and no button that changes on
   }),
 );
 
-it("whoever is not signed in to the application is told so, and after a sign-out there the page shows nothing more", {
-  timeout: LIMIT_MS,
-}, () =>
-  withShop(async ({ page, problems }) => {
-    await page.goto(`${MOUNT}/callbacks`);
-    await expectShown(page.getByText("The application did not let you in"));
-    await page.goto("/login?as=viewer");
-    await page.goto(`${MOUNT}/callbacks`);
-    await page.getByRole("link", { name: HANDLED }).waitFor();
-    const other = await page.context().newPage();
-    await other.goto("/logout");
-    await page.getByRole("link", { name: "Failures", exact: true }).click();
-    await expectShown(page.getByRole("heading", { name: "No access" }));
-    expect(await page.getByText(HANDLED).count()).toBe(0);
-    await page.getByRole("button", { name: "Load again" }).click();
-    await expectShown(page.getByText("The application did not let you in"));
-    expect(problems).toEqual([]);
-  }),
+it(
+  "whoever is not signed in to the application is told so, and after a sign-out there the page shows nothing more",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withShop(async ({ page, problems }) => {
+      await page.goto(`${MOUNT}/callbacks`);
+      await expectShown(page.getByText("The application did not let you in"));
+      await page.goto("/login?as=viewer");
+      await page.goto(`${MOUNT}/callbacks`);
+      await page.getByRole("link", { name: HANDLED }).waitFor();
+      const other = await page.context().newPage();
+      await other.goto("/logout");
+      await page.getByRole("link", { name: "Failures", exact: true }).click();
+      await expectShown(page.getByRole("heading", { name: "No access" }));
+      expect(await page.getByText(HANDLED).count()).toBe(0);
+      await page.getByRole("button", { name: "Load again" }).click();
+      await expectShown(page.getByText("The application did not let you in"));
+      expect(problems).toEqual([]);
+    }),
 );
 
 it("the server's sign-in and sandbox are unknown addresses of the page", { timeout: LIMIT_MS }, () =>
