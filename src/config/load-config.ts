@@ -84,7 +84,7 @@ function readConfig(env: Environment, file: ConfigFile, { isEmbedded = false, li
     admin: { ...admin, token: isEmbedded ? null : required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
     encryptionKey: required("ENCRYPTION_KEY", values.ENCRYPTION_KEY),
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
-    tracing: tracingOf(env),
+    tracing: isEmbedded ? null : tracingOf(env),
     /** The text of every secret, so that logs can mask it anywhere. */
     secretValues: [...secretTexts(env, values), ...withSecrets.flatMap(({ secrets }) => secrets)],
     /** Settings that production would refuse, or keeps for a rotation. The start and `doctor` report them. */
@@ -96,7 +96,7 @@ function readConfig(env: Environment, file: ConfigFile, { isEmbedded = false, li
 const SIGN_IN = "user_authorized";
 
 const OF_THE_SERVER =
-  "is of the oncehook server; in an application the listener, its limits and the access to the page are the application's";
+  "is of the oncehook server; in an application the listener, its limits, tracing and the access to the page are its own";
 
 function besideAuthentication({ values }: ConfigReading, { handlers = [], sources = {} }: ConfigFile) {
   const builtIn = handlers.filter(({ source = PLATFORM }) => source === PLATFORM).map(({ type }) => type);

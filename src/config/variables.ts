@@ -55,7 +55,8 @@ export const EMBEDDED_VARIABLES = Object.fromEntries(
   }),
 ) as typeof VARIABLES;
 
-/** Those of the server among what is set. */
+/** Those of the server among what is set. An application has tracing of its own, which a handler's spans join. */
 export function serversOwn(env: Environment): string[] {
-  return ROWS.flatMap(([name]) => (isOfTheServer(name) && env[name] ? [name] : []));
+  const isOwn = (name: string) => name.startsWith("OTEL_") || (name in VARIABLES && isOfTheServer(name));
+  return Object.keys(env).filter((name) => env[name] && isOwn(name));
 }

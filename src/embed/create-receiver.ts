@@ -2,6 +2,7 @@ import type { Config, ConfigFile } from "../config/index.ts";
 import { callOnce, type Log, pathMatcher, pathOf } from "../domain/index.ts";
 import { createReadOrigin, type ReadOrigin } from "../http/exchange/index.ts";
 import type { Exchange } from "../receive/index.ts";
+import type { AdminFetch, AdminOptions, AdminRequestInfo } from "./admin-fetch.ts";
 import { type EmbeddedOptions, embeddedConfig, servedPaths } from "./embedded-config.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import type { OpenedReceiver } from "./open-receiver.ts";
@@ -15,6 +16,8 @@ export interface ReceiverOptions extends EmbeddedOptions {
    * "none": only `work()` does, for functions.
    */
   readonly background?: "loops" | "none";
+  /** Who may use the admin API and its page, which are closed without it. */
+  readonly admin?: AdminOptions;
 }
 
 /** For the adapters: what a receiver knows of a request's way. */
@@ -46,6 +49,7 @@ class LazyReceiver implements ApplicationReceiver {
   /** Requests that came while it opened. */
   #waiting = 0;
   #isClosed = false;
+  #adminOpening: Promise<AdminFetch> | undefined;
 
   constructor(config: Config, file: ConfigFile, options: ReceiverOptions) {
     this.#config = config;
@@ -101,6 +105,22 @@ class LazyReceiver implements ApplicationReceiver {
     return this.#opened;
   }
 
+  readonly admin = {
+    fetch: async (request: Request, info?: AdminRequestInfo): Promise<Response> => {
+      let admin: AdminFetch;
+      try {
+        const { assembled } = await this.#open();
+        this.#adminOpening ??= import("./admin-fetch.ts").then((door) =>
+          door.createAdminFetch(assembled, this.#options.admin),
+        );
+        admin = await this.#adminOpening;
+      } catch {
+        return new Response(UNAVAILABLE, { status: 503, headers: { ...JSON_TYPE, "retry-after": "5" } });
+      }
+      return admin.fetch(request, info);
+    },
+  };
+
   async ready(): Promise<void> {
     await this.#open();
   }
@@ -116,6 +136,7 @@ class LazyReceiver implements ApplicationReceiver {
   readonly close = callOnce(async (): Promise<void> => {
     this.#isClosed = true;
     const opened = await this.#opening?.catch(() => undefined);
+    await (await this.#adminOpening)?.close();
     await opened?.close();
   });
 }

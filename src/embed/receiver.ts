@@ -1,4 +1,5 @@
 import type { Exchange } from "../receive/index.ts";
+import type { AdminFetch } from "./admin-fetch.ts";
 
 /** Facts about a request that a `Request` does not have. */
 export interface FetchInfo {
@@ -42,6 +43,8 @@ export interface Receiver {
    * `background` is "none": call it by a schedule.
    */
   work(options?: WorkOptions): Promise<WorkDone>;
+  /** The admin API and its page, for those whom `admin.authorize` of the options lets in; 404 without it. */
+  readonly admin: Pick<AdminFetch, "fetch">;
   /** Resolves when the callback log and the counts of all responses so far are stored, or could not be. */
   flush(): Promise<void>;
   /** Ends what is under way and closes the database. Callable more than once; requests get 503 from then on. */

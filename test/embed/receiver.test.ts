@@ -165,3 +165,16 @@ describe("a receiver in an application", () => {
       }),
     ));
 });
+
+describe("the admin API of a receiver in an application", () => {
+  it("is answered for whom the application lets in, and is closed without admin.authorize", () =>
+    onSqlite(async (target) => {
+      const ask = async ({ receiver }: { receiver: Receiver }) => {
+        const request = new Request("https://app.example/hooks/api/v1/failures", { headers: { "x-user": "ada" } });
+        return (await receiver.admin.fetch(request, { basePath: "/hooks" })).status;
+      };
+      const admin = { authorize: (request: Request) => (request.headers.has("x-user") ? "viewer" : null) } as const;
+      await withApplication(target, async (application) => expect(await ask(application)).toBe(200), { admin });
+      await withApplication(target, async (application) => expect(await ask(application)).toBe(404));
+    }));
+});
