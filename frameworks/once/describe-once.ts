@@ -2,7 +2,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { verifyDatabase } from "../../src/app/index.ts";
 import { loadConfig } from "../../src/config/index.ts";
-import { type OnceKey, once } from "../../src/once/index.ts";
+import { type OnceKey, type OnceTransaction, once } from "../../src/once/index.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { withMigrated } from "../../test/support/databases.ts";
 import { PGBOUNCER, withPgbouncer } from "../../test/support/pgbouncer.ts";
@@ -63,6 +63,19 @@ function tally(texts: readonly string[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const text of texts) counts[text] = (counts[text] ?? 0) + 1;
   return counts;
+}
+
+/** The transaction ends between two statements of `once`, as at a time limit of the library. */
+function endedAfterMark<Tx>(tx: OnceTransaction<Tx>): OnceTransaction<Tx> {
+  return {
+    ...tx,
+    async query(text, values) {
+      const rows = await tx.query(text, values);
+      if (text.includes("set_config")) await tx.query("ROLLBACK");
+      return rows;
+    },
+    savepoint: (work) => tx.savepoint((inner) => work(endedAfterMark(inner))),
+  };
 }
 
 /** What `once` promises, with a library of the applications. */
@@ -215,6 +228,22 @@ export function describeOnce<Tx>(name: string, open: OpenLibrary<Tx>): void {
           ended = tx;
         });
         await handle(ended as Tx).then(() => expect.unreachable(), swallow);
+        expect((await count()).records).toBe(0);
+      }),
+    );
+
+    it(
+      "a claim that the library sends after the rollback leaves no record, and is no duplicate",
+      using(async ({ library, count }) => {
+        let error: unknown;
+        const ended = library.transaction("read committed", async (tx) => {
+          await once(endedAfterMark(library.join(tx)), EVENT, async () => {}).catch((refused) => {
+            error = refused;
+          });
+        });
+        // Some libraries report the transaction that was ended behind their back.
+        await ended.catch(swallow);
+        expect(error).toMatchObject({ name: "OnceError", code: "25P01" });
         expect((await count()).records).toBe(0);
       }),
     );
