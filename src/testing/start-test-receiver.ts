@@ -63,9 +63,11 @@ const NEVER_MS = 2 ** 31 - 1;
  * @throws ConfigError for `env`, MigrationError, StartError
  */
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
-  const database = await temporaryDatabase(options.databaseUrl);
+  // The rest is what a configuration file exports: a key of neither is refused.
+  const { env, databaseUrl, now: _now, printFailures: _prints, ...file } = options;
+  const database = await temporaryDatabase(databaseUrl);
   try {
-    const config = loadConfig({ ...testEnvironment(), DATABASE_URL: database.url, ...options.env }, options);
+    const config = loadConfig({ ...testEnvironment(), DATABASE_URL: database.url, ...env }, file);
     return await startOn(database, config, options, await configuredSources(config));
   } catch (error) {
     await database.remove();
