@@ -1,9 +1,10 @@
 import { sql } from "kysely";
+import { errorReason } from "../../domain/index.ts";
 import { readSettings, UNFINISHED_COPY, writeSetting } from "../areas/settings.ts";
 import { insert, type Query, run } from "../database.ts";
-import { MigrationError } from "../store-errors.ts";
+import { causesOf, MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
-import { initialSchema, runStatements } from "./schema.ts";
+import { BOOKKEEPING, initialSchema, runStatements } from "./schema.ts";
 import { STEPS } from "./steps.ts";
 
 /**
@@ -72,17 +73,10 @@ export async function applyMigrations(tx: Transaction, own: readonly HandlerMigr
   return { applied, previousBaseUrl };
 }
 
-/** The tables that the migrations use themselves. */
-const BOOKKEEPING = `
-CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at {time} NOT NULL);
-CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
-  handler text NOT NULL, name text NOT NULL, applied_at {time} NOT NULL, PRIMARY KEY (handler, name)
-);
-CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL);
-`;
-
 async function appliedSteps(tx: Transaction): Promise<Set<number>> {
-  await runStatements(tx, BOOKKEEPING);
+  for (const [table, text] of Object.entries(BOOKKEEPING))
+    if (!(await hasTable(tx, table)))
+      await changeSchema(() => runStatements(tx, text), "has no tables of Oncehook yet");
   const { query } = tx;
   const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(query);
   const done = new Set(rows.map(({ number }) => number));
@@ -97,10 +91,43 @@ async function appliedSteps(tx: Transaction): Promise<Set<number>> {
   return done;
 }
 
+/** PostgreSQL refuses CREATE TABLE IF NOT EXISTS to a role without CREATE, even where the table exists. */
+async function hasTable({ query, dialect }: Transaction, table: string): Promise<boolean> {
+  if (dialect === "sqlite") return false;
+  // CREATE looks into this schema only, and not further along the search path.
+  const first = sql`(SELECT oid FROM pg_namespace WHERE nspname = current_schema())`;
+  const existing = sql`SELECT 1 FROM pg_class WHERE oid = to_regclass(${sql.lit(table)}) AND relnamespace = ${first}`;
+  return (await run(query, existing)).rows.length > 0;
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+/** Whether the role lacks a right, by PostgreSQL's SQLSTATE. */
+function lacksRight(error: unknown): boolean {
+  return causesOf(error).some((one) => one instanceof Error && "code" in one && one.code === INSUFFICIENT_PRIVILEGE);
+}
+
+const AS_OWNER =
+  "Run `oncehook migrate` with a DATABASE_URL of the role that owns the tables, then start again; this role needs USAGE " +
+  "on the schema and its sequences, and SELECT, INSERT, UPDATE and DELETE on its tables";
+
+/** @param state of the database, for the error @throws MigrationError where the role may not change the schema */
+async function changeSchema(change: () => Promise<void>, state: string): Promise<void> {
+  try {
+    await change();
+  } catch (cause) {
+    if (!lacksRight(cause)) throw cause;
+    const why = `the database ${state}, and this role may not change that (${errorReason(cause)})`;
+    throw new MigrationError(`DATABASE_URL: ${why}. ${AS_OWNER}`, { cause });
+  }
+}
+
 async function applySteps(tx: Transaction, done: ReadonlySet<number>, now: Date): Promise<string[]> {
   const applied: string[] = [];
   for (const { number, name, text } of STEPS.filter((step) => !done.has(step.number))) {
-    await runStatements(tx, text);
+    const newest =
+      done.size === 0 ? "no schema yet" : `schema ${Math.max(...done)}, this version needs ${NEWEST_SCHEMA}`;
+    await changeSchema(() => runStatements(tx, text), `has ${newest}`);
     await run(tx.query, insert("oncehook_schema", { number, name, appliedAt: now }));
     applied.push(`${String(number).padStart(4, "0")}-${name}`);
   }
@@ -128,7 +155,10 @@ async function applyHandlerMigrations(
       try {
         if (now !== null) await migration.up(tx);
       } catch (cause) {
-        throw new MigrationError(`migration "${name}" failed, nothing was changed: ${String(cause)}`, { cause });
+        const remedy = lacksRight(cause) ? `. ${AS_OWNER}` : "";
+        throw new MigrationError(`migration "${name}" failed, nothing was changed: ${String(cause)}${remedy}`, {
+          cause,
+        });
       }
     }
     for (const handler of now === null ? [] : missing)

@@ -226,3 +226,12 @@ CREATE TABLE oncehook_alert_turns (
 `;
 
 export const initialSchema: SchemaStep = { number: 20, name: "schema", text: FIRST_RELEASE };
+
+/** The tables that the migrations use themselves, by name. */
+export const BOOKKEEPING: Readonly<Record<string, string>> = {
+  oncehook_schema: `CREATE TABLE IF NOT EXISTS oncehook_schema (
+    number integer PRIMARY KEY, name text NOT NULL, applied_at {time} NOT NULL)`,
+  oncehook_handler_migrations: `CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
+    handler text NOT NULL, name text NOT NULL, applied_at {time} NOT NULL, PRIMARY KEY (handler, name))`,
+  oncehook_settings: "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
+};

@@ -9,6 +9,7 @@ const LIMITS = { tryMs: 2_500, unansweredMs: 2_500, startingMs: 10_000 };
 const STARTING = ["57P01", "57P02", "57P03", "53300"];
 /** Refused for as long as the address stays as it is: the role, the password, the database, the host's name. */
 const PERMANENT_CODES = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
+const INSUFFICIENT_PRIVILEGE = "42501";
 const DUPLICATE = ["23505", "42P06"];
 
 /** @throws the driver's own error: at once where it would come again, after 2.5 s without an answer */
@@ -127,9 +128,17 @@ async function createSchema(client: pg.Client, schema: string): Promise<void> {
   try {
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
   } catch (error) {
+    if (codeOf(error) === INSUFFICIENT_PRIVILEGE) throw withoutRight(schema, error);
     // Another process that starts at the same time has made it.
     if (!DUPLICATE.includes(codeOf(error))) throw error;
   }
+}
+
+function withoutRight(schema: string, cause: unknown): Error {
+  const what = `DATABASE_SCHEMA: the schema "${schema}" does not exist, and this role may not create it`;
+  return new Error(`${what}; run \`oncehook migrate\` with a DATABASE_URL of a role with CREATE on the database`, {
+    cause,
+  });
 }
 
 function codeOf(error: unknown): string {
