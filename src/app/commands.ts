@@ -26,7 +26,7 @@ import {
   type SampledEvent,
 } from "../retry/index.ts";
 import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
-import { type IntegrityReport, MaintenanceError } from "../store/index.ts";
+import { type IntegrityReport, MaintenanceError, type PoolSettings } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 import { systemClock } from "../system/index.ts";
 import { inspectDatabase, openForCommand } from "./open-store.ts";
@@ -39,7 +39,7 @@ export function verifyDatabase({ database }: DatabaseLocation, file?: string): P
   return withMaintenanceError(`${databaseName(database, file)} cannot be read`, async () => {
     if (file === undefined && database.kind === "postgres") {
       const { checkPostgres } = await import("../store/postgres/index.ts");
-      return checkPostgres(database.url, database.schema ?? undefined);
+      return checkPostgres(database.connection, database.schema ?? undefined);
     }
     const { checkSqlite } = await import("../store/sqlite/index.ts");
     return checkSqlite(resolve(file ?? sqlitePath(database)));
@@ -66,9 +66,13 @@ export function restore({ database, environment }: DatabaseLocation, from: strin
 export function databaseName(database: Config["database"], file?: string): string {
   if (file !== undefined) return resolve(file);
   if (database.kind === "sqlite") return database.path;
-  const address = URL.parse(database.url) ?? URL.parse(database.url.replace("@/", "@localhost/"));
-  if (address === null) return "the database in DATABASE_URL";
+  const { connection } = database;
   const schema = database.schema === null ? "" : `the schema ${database.schema} of `;
+  const parts = typeof connection === "string" ? { connectionString: connection } : connection.settings;
+  const { connectionString: url, database: name = "of the user's name", host } = parts as PoolSettings;
+  if (url === undefined) return `${schema}the database ${name} on ${host ?? "this machine"}`;
+  const address = URL.parse(url) ?? URL.parse(url.replace("@/", "@localhost/"));
+  if (address === null) return "the database in DATABASE_URL";
   return `${schema}the database ${address.pathname.slice(1)} on ${address.host || "this machine"}`;
 }
 
@@ -120,7 +124,7 @@ export async function copyDatabase(request: CopyRequest) {
     await migrate(request, { continuesCopy: true });
     const to = databaseName(database);
     const copied = await withMaintenanceError(`the copy to ${to} was interrupted`, async () =>
-      copyRows(source, await openCopyTarget(database.url, database.schema ?? undefined), request),
+      copyRows(source, await openCopyTarget(database.connection, database.schema ?? undefined), request),
     );
     return { from, to, ...copied, checked: await verifyDatabase(config) };
   } finally {

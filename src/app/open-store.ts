@@ -79,7 +79,7 @@ export async function connectStore(
     const { openPostgresStore } = await import("../store/postgres/index.ts");
     return await openPostgresStore({
       ...common,
-      url: database.url,
+      connection: database.connection,
       schema: database.schema ?? undefined,
       poolSize: database.poolSize,
       statementTimeoutMs: handlerTimeoutMs,
@@ -108,7 +108,7 @@ export async function inspectDatabase(database: Config["database"], options: Ins
     return inspectSqlite(database.path, options);
   }
   const { inspectPostgres } = await import("../store/postgres/index.ts");
-  return inspectPostgres(database.url, { ...options, schema: database.schema ?? undefined });
+  return inspectPostgres(database.connection, { ...options, schema: database.schema ?? undefined });
 }
 
 /** @throws MigrationError, or StartError for a database that cannot be opened */

@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
 import { percentDecoded } from "../domain/index.ts";
+import type { Connection } from "../store/index.ts";
+import { isVerified } from "./database-settings.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import { ConfigError, type Environment, type Reading, readVariables } from "./read-variables.ts";
 import { SERVER_VARIABLES } from "./server.ts";
@@ -47,10 +49,19 @@ export function loadDatabase(env: Environment) {
   return { database, environment: reading.values.APP_ENV };
 }
 
-export function databaseOf(reading: Reading<typeof DATABASE_VARIABLES>, env: Environment) {
-  const { values, isProduction, problems } = reading;
+/** The smallest pool that can group events: one connection for a group, two for all else. */
+const SMALL_POOL = 3;
+const PRIVATE_NETWORK = "or set DATABASE_TLS=off on a private network";
+
+/** @param given in the place of DATABASE_URL: the connections are then beside those of an application */
+export function databaseOf(
+  reading: Reading<typeof DATABASE_VARIABLES>,
+  env: Environment,
+  given?: Exclude<Connection, string>,
+) {
+  const { values, isProduction, problems, isSet } = reading;
   const { DATABASE_URL: url, DATABASE_SCHEMA: schema, POOL_SIZE: poolSize } = values;
-  if (url.startsWith("sqlite:")) {
+  if (given === undefined && url.startsWith("sqlite:")) {
     if (schema !== undefined)
       problems.add(
         ["DATABASE_SCHEMA"],
@@ -59,23 +70,35 @@ export function databaseOf(reading: Reading<typeof DATABASE_VARIABLES>, env: Env
       );
     return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) } as const;
   }
-  const host = unverifiedHost(url, env);
-  if (isProduction && host !== null && values.DATABASE_TLS !== "off")
+  const host = given === undefined ? unverifiedHost(url, env) : unverifiedHostOf(given, env);
+  if (isProduction && host !== null && values.DATABASE_TLS !== "off") {
+    const [name, remedy] =
+      given === undefined
+        ? ["DATABASE_URL", "Add sslmode=verify-full to it, and sslrootcert=<file> where the server's certificate"]
+        : ["database", "Set `ssl: true`, or `ssl: { ca }` where the server's certificate"];
     problems.add(
-      ["DATABASE_URL"],
+      [name],
       `leads over a network, to ${host}, without verified TLS: the password and every event could be read on the way, or ` +
-        "another server could answer. Add sslmode=verify-full to it, and sslrootcert=<file> where the server's certificate " +
-        "authority is not a public one; or set DATABASE_TLS=off on a private network",
+        `another server could answer. ${remedy} authority is not a public one; ${PRIVATE_NETWORK}`,
       ["DATABASE_TLS", "APP_ENV"],
     );
+  }
   return {
     kind: "postgres" as const,
-    ...{ url, poolSize },
+    connection: given ?? url,
+    poolSize: given === undefined || isSet("POOL_SIZE") ? poolSize : SMALL_POOL,
     /** Holds the tables; null: the server's own search path decides. */
     schema: schema ?? null,
     /** A remote host whose certificate is not verified; null where it is verified, or local. */
     unverifiedHost: host,
   };
+}
+
+function unverifiedHostOf({ settings }: Exclude<Connection, string>, env: Environment): string | null {
+  if (isVerified(settings)) return null;
+  const { connectionString, host = env.PGHOST ?? "localhost" } = settings;
+  if (connectionString !== undefined) return unverifiedHost(connectionString, env);
+  return host.startsWith("/") || isLoopbackHost(host) ? null : host;
 }
 
 /** The host of a PostgreSQL that the driver would reach over a network without verifying its certificate. */

@@ -1,8 +1,10 @@
 import { PLATFORM } from "../domain/index.ts";
+import type { ConnectionSettings, DatabaseSettings } from "../store/index.ts";
 import { adminOf } from "./admin.ts";
 import { authenticationOf, isPlatformServed } from "./authentication.ts";
 import { type ConfigFile, fileProblems } from "./config-file.ts";
 import { databaseOf } from "./database.ts";
+import { passwordsOf, poolSettingsOf } from "./database-settings.ts";
 import { checkExposure } from "./exposure.ts";
 import { handlingOf } from "./handling.ts";
 import { alertsOf, notificationsOf } from "./notifications.ts";
@@ -14,7 +16,7 @@ import { sourcesOf } from "./sources.ts";
 import { tracingOf } from "./tracing.ts";
 import { type ConfigReading, EMBEDDED_VARIABLES, serversOwn, VARIABLES } from "./variables.ts";
 
-type DeepReadonly<Value> = Value extends Uint8Array
+type DeepReadonly<Value> = Value extends Uint8Array | ConnectionSettings
   ? Value
   : { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> };
 
@@ -27,6 +29,8 @@ export interface ConfigUse {
   readonly listens?: boolean;
   /** True for a receiver in an application. It has no listener, and serves the built-in protocol only where that is asked for. */
   readonly isEmbedded?: boolean;
+  /** In the place of DATABASE_URL: an address, or the settings of an application's pool. */
+  readonly database?: string | DatabaseSettings | undefined;
 }
 
 /**
@@ -36,10 +40,17 @@ export interface ConfigUse {
  * @throws ConfigError with every problem at once
  */
 export function loadConfig(env: Environment, file: ConfigFile = {}, use: ConfigUse = {}): Config {
-  return deepFreeze(readConfig(env, file, use));
+  const connection = use.database === undefined ? undefined : poolSettingsOf(use.database);
+  if (typeof connection !== "string") return deepFreeze(readConfig(env, file, use, connection));
+  return deepFreeze(readConfig({ ...env, DATABASE_URL: connection }, file, use));
 }
 
-function readConfig(env: Environment, file: ConfigFile, { isEmbedded = false, listens = !isEmbedded }: ConfigUse) {
+function readConfig(
+  env: Environment,
+  file: ConfigFile,
+  { isEmbedded = false, listens = !isEmbedded }: ConfigUse,
+  connection?: ConnectionSettings,
+) {
   const reading = readVariables(isEmbedded ? EMBEDDED_VARIABLES : VARIABLES, env);
   const { values, problems, isSet } = reading;
   for (const text of fileProblems(file)) problems.texts.push(text);
@@ -63,7 +74,7 @@ function readConfig(env: Environment, file: ConfigFile, { isEmbedded = false, li
   const parts = {
     ...server,
     ...handling,
-    database: databaseOf(reading, env),
+    database: databaseOf(reading, env, connection),
     /** Whether the built-in protocol is served: production without its secret may have only other sources. */
     servesPlatform,
     authentication: authenticationOf(reading, beside, servesPlatform),
@@ -86,7 +97,7 @@ function readConfig(env: Environment, file: ConfigFile, { isEmbedded = false, li
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
     tracing: isEmbedded ? null : tracingOf(env),
     /** The text of every secret, so that logs can mask it anywhere. */
-    secretValues: [...secretTexts(env, values), ...withSecrets.flatMap(({ secrets }) => secrets)],
+    secretValues: [...secretTexts(env, values), ...passwordsOf(connection), ...withSecrets.flatMap(({ secrets }) => secrets)],
     /** Settings that production would refuse, or keeps for a rotation. The start and `doctor` report them. */
     warnings,
   };

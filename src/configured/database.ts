@@ -5,9 +5,10 @@ import { encryptionKeyId, realOf, writableByOthers } from "../system/index.ts";
 
 export function networkWarnings(database: Config["database"]): string[] {
   if (database.kind === "sqlite" || database.unverifiedHost === null) return [];
+  const isAddress = typeof database.connection === "string";
   return [
-    `DATABASE_URL leads over a network, to ${database.unverifiedHost}, without verified TLS: an attacker on the network path can read the ` +
-      "password and the events, or answer as the database; sslmode=verify-full prevents it",
+    `${isAddress ? "DATABASE_URL" : "database"} leads over a network, to ${database.unverifiedHost}, without verified TLS: an attacker on the network path can read the ` +
+      `password and the events, or answer as the database; ${isAddress ? "sslmode=verify-full" : "ssl: true"} prevents it`,
   ];
 }
 

@@ -65,7 +65,7 @@ describe("the configuration", () => {
     ).toMatchObject({
       baseUrl: "http://127.0.0.1:9/a/b",
       basePath: "/a/b",
-      database: { kind: "postgres", url: "postgres://u:pw@db:5432/x", poolSize: 7 },
+      database: { kind: "postgres", connection: "postgres://u:pw@db:5432/x", poolSize: 7 },
       limits: { default: null, callback: { points: 3, windowSeconds: 1 } },
       retry: { delaysMs: [500] },
       authentication: {

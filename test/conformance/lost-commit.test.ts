@@ -88,7 +88,7 @@ describe("a COMMIT that goes with its BEGIN on postgres", () => {
   it("a COMMIT without an answer leaves unknown whether it happened", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
-        const pool = createPool({ ...limits, url: wire.through(target.url) });
+        const pool = createPool({ ...limits, connection: wire.through(target.url) });
         const committed = withClient(pool, within(5_000), (client) => {
           wire.silence();
           return commit(client, [BEGIN], 200);
@@ -102,7 +102,7 @@ describe("a COMMIT that goes with its BEGIN on postgres", () => {
     withDatabase("postgres", async (target) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS, SLOW_COMMIT] });
       await store.close();
-      const pool = createPool({ ...limits, url: target.url });
+      const pool = createPool({ ...limits, connection: target.url });
       const insert = { text: "INSERT INTO effects (event_id) VALUES ('e1')" };
       const committed = withClient(pool, within(5_000), (client) => commit(client, [BEGIN, insert]));
       const ending = until(async () => (await rowsOf(target, END_COMMIT)).length === 1);

@@ -38,7 +38,7 @@ openForAllTests((untilTestsEnd) =>
   withDatabase("postgres", async (fresh) => {
     target = fresh;
     await execute(target, PRETENDED);
-    pool = createPool({ ...LIMITS, url: target.url });
+    pool = createPool({ ...LIMITS, connection: target.url });
     await untilTestsEnd();
     await pool.end();
   }),
@@ -89,7 +89,7 @@ describe("what was seen on a PostgreSQL", () => {
 
   it("a confirmation without an answer is asked for again over another connection until the deadline", () =>
     withWire(target.url, async (wire) => {
-      const through = createPool({ ...LIMITS, url: wire.through(target.url), size: 1 });
+      const through = createPool({ ...LIMITS, connection: wire.through(target.url), size: 1 });
       through.on("connect", (client) => setResponseTimeout(client, 300));
       const session = async () => {
         const read = (client: pg.ClientBase) => client.query("SELECT pg_backend_pid() AS pid");

@@ -25,5 +25,5 @@ export function openTarget(target: Target, options: StoreOptions = {}): Promise<
   const common = { clock: systemClock, migrations: [], stamp: STAMP, ...rest };
   return target.dialect === "sqlite"
     ? openSqliteStore({ ...common, path: target.url.slice("sqlite:".length) })
-    : openPostgresStore({ ...common, url: target.url, schema, poolSize, statementTimeoutMs, lockTimeoutMs });
+    : openPostgresStore({ ...common, connection: target.url, schema, poolSize, statementTimeoutMs, lockTimeoutMs });
 }

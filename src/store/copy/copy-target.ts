@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
+import type { Connection } from "../connection-settings.ts";
 import { readSetting, UNFINISHED_COPY, writeSetting } from "../areas/settings.ts";
 import { assertSearchPath, firstConnection } from "../postgres/wire/first-connection.ts";
 import { createPool } from "../postgres/wire/pool.ts";
@@ -33,11 +34,11 @@ const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_di
 export type CopyTarget = Awaited<ReturnType<typeof openCopyTarget>>;
 
 /** @param schema the server's own search_path when left out @throws MaintenanceError where another process uses it */
-export async function openCopyTarget(url: string, schema?: string) {
-  const { settings, isPooled } = await firstConnection(url, schema);
+export async function openCopyTarget(connection: Connection, schema?: string) {
+  const { settings, isPooled } = await firstConnection(connection, schema);
   if (isPooled) throw new MaintenanceError(POOLED);
   const limits = { statementTimeoutMs: STATEMENT_LIMIT_MS, lockTimeoutMs: LOCK_LIMIT_MS };
-  const pool = createPool({ url, settings, size: 1, ...limits });
+  const pool = createPool({ connection, settings, size: 1, ...limits });
   try {
     const client = await pool.connect();
     try {

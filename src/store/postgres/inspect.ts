@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { Connection } from "../connection-settings.ts";
 import {
   checkInvariants,
   type Inspection,
@@ -14,9 +15,9 @@ import { AREA_TYPES, executeOn } from "./wire/statement.ts";
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /** Looks at a database without changing it. @throws the driver's error when the server does not answer */
-export function inspectPostgres(url: string, options: InspectOptions = {}): Promise<Inspection> {
+export function inspectPostgres(connection: Connection, options: InspectOptions = {}): Promise<Inspection> {
   const { schema, tables: asked = [] } = options;
-  return withConnection(url, { connectMs: ANSWER_TIMEOUT_MS, queryMs: ANSWER_TIMEOUT_MS }, async (client) => {
+  return withConnection(connection, { connectMs: ANSWER_TIMEOUT_MS, queryMs: ANSWER_TIMEOUT_MS }, async (client) => {
     const warnings = await durabilityWarnings(client);
     await beginReading(client, schema);
     const tables = await existingTables(client, schema, asked);
@@ -47,8 +48,8 @@ async function hasServiceTables(client: pg.Client, schema: string | undefined): 
 }
 
 /** While it may be in use. @throws MaintenanceError without Oncehook's tables; the driver's error without an answer */
-export function checkPostgres(url: string, schema?: string): Promise<IntegrityReport> {
-  return withConnection(url, { connectMs: ANSWER_TIMEOUT_MS }, async (client) => {
+export function checkPostgres(connection: Connection, schema?: string): Promise<IntegrityReport> {
+  return withConnection(connection, { connectMs: ANSWER_TIMEOUT_MS }, async (client) => {
     await beginReading(client, schema);
     if (!(await hasServiceTables(client, schema)))
       throw new MaintenanceError(`${client.database} holds none of Oncehook's tables`);

@@ -27,7 +27,7 @@ import { AREA_TYPES, executeOn, queryOn, sendBatch } from "./wire/statement.ts";
 
 export interface PostgresOptions
   extends OpenOptions,
-    Pick<PoolOptions, "url" | "statementTimeoutMs" | "lockTimeoutMs"> {
+    Pick<PoolOptions, "connection" | "statementTimeoutMs" | "lockTimeoutMs"> {
   /** Holds the tables; made where it is missing. Those of the server's own search_path when left out. */
   readonly schema?: string | undefined;
   readonly poolSize: number;
@@ -47,14 +47,14 @@ const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
 
 /** Brings the schema up to date. @throws MigrationError for a newer schema or another environment's database */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const { durabilityWarnings, ...server } = await firstConnection(options.url, options.schema);
+  const { durabilityWarnings, ...server } = await firstConnection(options.connection, options.schema);
   const session = { ...server, preparedNames: new PreparedNames() };
   const groupConnections = Math.min(MAX_GROUP_CONNECTIONS, Math.floor((options.poolSize - 1) / 2));
   const pool = createPool({ ...options, ...session, size: options.poolSize - groupConnections });
   const groups =
     groupConnections === 0
       ? undefined
-      : createPool({ url: options.url, ...session, size: groupConnections, ...GROUP_LIMITS });
+      : createPool({ connection: options.connection, ...session, size: groupConnections, ...GROUP_LIMITS });
   const opening = performance.now() + BACKGROUND_TIMEOUT_MS;
   try {
     const look = () => withClient(pool, opening, (client) => assertSearchPath(client, options.schema));
@@ -73,8 +73,8 @@ async function migrate(
   options: PostgresOptions,
   session: Pick<PoolOptions, "settings" | "isPooled" | "preparedNames">,
 ) {
-  const { url, migrations, stamp, clock, lockTimeoutMs } = options;
-  const pool = createPool({ url, ...session, size: 1, lockTimeoutMs, statementTimeoutMs: MIGRATION_LIMIT_MS });
+  const { connection, migrations, stamp, clock, lockTimeoutMs } = options;
+  const pool = createPool({ connection, ...session, size: 1, lockTimeoutMs, statementTimeoutMs: MIGRATION_LIMIT_MS });
   const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
   const migrating = inTransaction(
     pool,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import type { Connection } from "../../connection-settings.ts";
 import { backoffDelays } from "../../retry-until.ts";
 import { assertDriver, internalsOf } from "./driver.ts";
 import { sendBatch } from "./statement.ts";
@@ -14,7 +15,7 @@ const DUPLICATE = ["23505", "42P06"];
 
 /** @throws the driver's own error: at once where it would come again, after 2.5 s without an answer */
 export async function firstConnection(
-  url: string,
+  connection: Connection,
   schema: string | undefined,
   { tryMs, unansweredMs, startingMs } = LIMITS,
 ) {
@@ -22,7 +23,7 @@ export async function firstConnection(
   for (const pause of backoffDelays()) {
     try {
       const limits = { connectMs: tryMs, queryMs: tryMs };
-      return await withConnection(url, limits, (client) => readServerSettings(client, schema));
+      return await withConnection(connection, limits, (client) => readServerSettings(client, schema));
     } catch (error) {
       const code = codeOf(error);
       const limit = STARTING.includes(code) ? startingMs : unansweredMs;
@@ -35,12 +36,12 @@ export async function firstConnection(
 
 /** Runs `use` with a connection outside the pools. @throws the driver's error */
 export async function withConnection<T>(
-  url: string,
+  connection: Connection,
   limits: { readonly connectMs: number; readonly queryMs?: number },
   use: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({
-    ...clientConfig(url, {}),
+    ...clientConfig(connection, {}),
     connectionTimeoutMillis: limits.connectMs,
     query_timeout: limits.queryMs,
   });
@@ -149,18 +150,21 @@ function codeOf(error: unknown): string {
 export type SessionSettings = Readonly<Record<string, string>>;
 
 /**
- * The driver's configuration for an address. Settings go with the start of the session: RESET ALL and DISCARD ALL come back to
+ * The driver's configuration for a connection. Settings go with the start of the session: RESET ALL and DISCARD ALL come back to
  * them. Those in the address, or in PGOPTIONS, stay, and come second.
  */
-export function clientConfig(url: string, settings: SessionSettings): pg.ClientConfig {
-  const address = URL.parse(url);
-  const given = address?.searchParams.get("options") ?? process.env.PGOPTIONS ?? "";
+export function clientConfig(connection: Connection, settings: SessionSettings): pg.ClientConfig {
+  const parts = typeof connection === "string" ? { connectionString: connection } : connection.settings;
+  const { connectionString, options: optionsOfPool, ...others } = parts as pg.ClientConfig;
+  const address = URL.parse(connectionString ?? "");
+  const given = address?.searchParams.get("options") ?? optionsOfPool ?? process.env.PGOPTIONS ?? "";
   const own = Object.entries(settings).map(([name, value]) => `-c ${name}=${escaped(value)}`);
   const options = [given, ...own].filter((text) => text !== "").join(" ");
   // The driver would prefer the address's options to these, and look for a file that is called system.
   if (address?.searchParams.has("options")) address.searchParams.delete("options");
   if (address?.searchParams.get("sslrootcert") === "system") address.searchParams.delete("sslrootcert");
-  return { connectionString: address?.href ?? url, ...(options === "" ? {} : { options }) };
+  const named = connectionString === undefined ? {} : { connectionString: address?.href ?? connectionString };
+  return { ...others, ...named, ...(options === "" ? {} : { options }) };
 }
 
 /** Spaces end an option, and a backslash takes the next character as it is (manual, 54.7, StartupMessage). */

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { withTimeout } from "../../../system/index.ts";
+import type { Connection } from "../../connection-settings.ts";
 import { type Deadline, OutOfTime } from "../../retry-until.ts";
 import { StoreError } from "../../store-errors.ts";
 import { ConnectionLost, NoConnection } from "./database-errors.ts";
@@ -11,7 +12,7 @@ import { mustBeReplaced, responseTimeout, sendBatch, setResponseTimeout } from "
 import { forgetPreparedNames } from "./statement-batch.ts";
 
 export interface PoolOptions {
-  readonly url: string;
+  readonly connection: Connection;
   /** The settings that every session begins with, and goes back to; a role's settings come second to it. */
   readonly settings?: SessionSettings;
   /** Whether a pooler gives each transaction another session, which refuses settings or loses them. */
@@ -31,7 +32,7 @@ export interface PoolOptions {
 const CONNECT_MS = 2_000;
 
 export function createPool(options: PoolOptions): pg.Pool {
-  const { url, settings = {}, isPooled: behindPooler = false, size, isForGroups = false } = options;
+  const { connection, settings = {}, isPooled: behindPooler = false, size, isForGroups = false } = options;
   const { statementTimeoutMs, lockTimeoutMs, preparedNames = new PreparedNames() } = options;
   const timeouts = {
     statement_timeout: statementTimeoutMs,
@@ -39,7 +40,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     idle_in_transaction_session_timeout: responseTimeout(statementTimeoutMs),
   };
   const pool = new pg.Pool({
-    ...(behindPooler ? clientConfig(url, {}) : { ...clientConfig(url, settings), ...timeouts }),
+    ...(behindPooler ? clientConfig(connection, {}) : { ...clientConfig(connection, settings), ...timeouts }),
     max: size,
     application_name: "oncehook",
     connectionTimeoutMillis: Math.max(lockTimeoutMs, CONNECT_MS),
