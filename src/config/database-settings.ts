@@ -51,7 +51,11 @@ const MISTAKEN: readonly [is: (value: Members) => boolean, name: string, remedy:
     "the `sql` of postgres.js",
     "pass the URL that `postgres()` got",
   ],
-  [({ raw, client }) => isFunction(raw) && client !== undefined, "a Knex", "pass its `connection` settings, or its URL"],
+  [
+    ({ raw, client }) => isFunction(raw) && client !== undefined,
+    "a Knex",
+    "pass its `connection` settings, or its URL",
+  ],
   [
     ({ createQueryRunner, manager }) => isFunction(createQueryRunner) && manager !== undefined,
     "a TypeORM DataSource",
@@ -112,7 +116,8 @@ function takenFrom(settings: Members): PoolSettings {
   for (const [name, kinds] of Object.entries(KINDS)) {
     const value = settings[name];
     if (value === undefined || value === null) continue;
-    if (!kinds.includes(typeof value)) problems.push(`database: ${name}: got ${typeof value}, expected ${kinds.join(" or ")}`);
+    if (!kinds.includes(typeof value))
+      problems.push(`database: ${name}: got ${typeof value}, expected ${kinds.join(" or ")}`);
     taken[name] = name === "ssl" ? copyOfTls(value) : value;
   }
   if (problems.length > 0) throw new ConfigError(problems);

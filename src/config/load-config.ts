@@ -97,7 +97,11 @@ function readConfig(
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
     tracing: isEmbedded ? null : tracingOf(env),
     /** The text of every secret, so that logs can mask it anywhere. */
-    secretValues: [...secretTexts(env, values), ...passwordsOf(connection), ...withSecrets.flatMap(({ secrets }) => secrets)],
+    secretValues: [
+      ...secretTexts(env, values),
+      ...passwordsOf(connection),
+      ...withSecrets.flatMap(({ secrets }) => secrets),
+    ],
     /** Settings that production would refuse, or keeps for a rotation. The start and `doctor` report them. */
     warnings,
   };

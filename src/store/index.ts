@@ -25,9 +25,14 @@ export type { SlowHandler } from "./areas/settings.ts";
 export type * from "./areas/source-secrets.ts";
 export { envelopeOf, STORED_EVENTS, type StoredEvent, type StoredType } from "./areas/stored-events.ts";
 export type { PendingLookup } from "./batches.ts";
-export { type Connection, ConnectionSettings, type DatabaseSettings, type PoolSettings } from "./connection-settings.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";
 export type { StoredCallback } from "./callback-columns.ts";
+export {
+  type Connection,
+  ConnectionSettings,
+  type DatabaseSettings,
+  type PoolSettings,
+} from "./connection-settings.ts";
 export type * from "./inspection.ts";
 export {
   CONFIGURATION,
@@ -52,3 +57,4 @@ export {
   type StoreErrorReason,
 } from "./store-errors.ts";
 export type * from "./transaction.ts";
+export { ownQueryOf } from "./transaction-handle.ts";

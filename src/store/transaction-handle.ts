@@ -11,6 +11,8 @@ export interface TransactionDriver {
   readonly sqlDialect: SqlDialect;
   /** SQLite itself asks for each statement that it compiles. @throws Error for one that no handler may run */
   readonly assertAllowed?: (sql: string) => void;
+  /** A statement of Oncehook's own as it is sent. */
+  readonly ownText?: (sql: string) => string;
   readonly execute: (statement: CompiledStatement) => QueryResult<unknown> | Promise<QueryResult<unknown>>;
   /** The driver's own connection, guarded. */
   readonly connection: (transaction: HandlerTransaction) => object;
@@ -26,6 +28,13 @@ class TransactionHandle {
   constructor(transaction: HandlerTransaction, driver: TransactionDriver) {
     this.#transaction = transaction;
     this.#driver = driver;
+  }
+
+  /** No member of a handle, so that no handler meets it. */
+  static ownQueryOf(tx: object): UntypedQuery | undefined {
+    if (!(#driver in tx)) return undefined;
+    const { ownText = String, sqlDialect } = tx.#driver;
+    return bindQuery(sqlDialect, ({ sql, parameters }) => tx.#run({ sql: ownText(sql), parameters }));
   }
 
   get dialect(): Dialect {
@@ -67,6 +76,11 @@ class TransactionHandle {
 /** The open transaction for a handler; its connection is of the driver that its dialect has. */
 export function createTransactionHandle(transaction: HandlerTransaction, driver: TransactionDriver): Transaction {
   return new TransactionHandle(transaction, driver) as unknown as Transaction;
+}
+
+/** Like `tx.query`, for Oncehook's own tables: it names them as the store does, whatever the search path is. */
+export function ownQueryOf(tx: Transaction): UntypedQuery {
+  return TransactionHandle.ownQueryOf(tx) ?? tx.query;
 }
 
 async function observed(

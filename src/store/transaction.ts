@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { DatabaseSync } from "node:sqlite";
 import type { Kysely } from "kysely";
 
@@ -46,8 +47,36 @@ export interface PostgresTransaction<Tables = AnyTables> extends Statements<Tabl
 /** The open transaction as a handler sees it: every use after its end throws. `dialect` tells the driver of `connection`. */
 export type Transaction<Tables = AnyTables> = SqliteTransaction<Tables> | PostgresTransaction<Tables>;
 
-/** The members of a `Client` of `pg` that a handler may use: `connection as ClientBase` where the types of `pg` are installed. */
-export interface PostgresConnection {
+/** Members of `pg`'s `Client` that would give the connection away, end it, or change it for later events. */
+type RefusedMember =
+  | "connect"
+  | "end"
+  | "release"
+  | "copyFrom"
+  | "copyTo"
+  | "pauseDrain"
+  | "resumeDrain"
+  | "setTypeParser"
+  | "connection"
+  | "pipeline"
+  | "host"
+  | "port"
+  | "ssl"
+  | keyof EventEmitter;
+
+/**
+ * The connection of the transaction as `pg` has it, for query builders: `drizzle(tx.connection)`. It is a `PoolClient` of
+ * `pg` to the compiler; members that no handler may use are `never`, and throw.
+ */
+export interface PostgresConnection extends Readonly<Record<RefusedMember, never>> {
+  readonly user?: string | undefined;
+  readonly database?: string | undefined;
+  escapeIdentifier(text: string): string;
+  escapeLiteral(text: string): string;
+  getTypeParser(type: number, format?: AnyTables): AnyTables;
+  getTransactionStatus(): "I" | "T" | "E" | null;
+  /** Cursors, streams and callbacks are refused: the transaction would not wait for them. */
+  query(refused: never, ...others: never[]): never;
   query<Row = AnyTables>(
     statement: string | { readonly text: string; readonly values?: AnyTables[]; readonly name?: string },
     values?: AnyTables[],

@@ -197,7 +197,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
           store,
           newRecord("e1"),
           async ({ tx }) => {
-            const connection = tx.connection as {
+            const connection = tx.connection as unknown as {
               prepare(sql: string): { run(): void };
               query(sql: string): Promise<unknown>;
             };
@@ -260,7 +260,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         store,
         newRecord("e1"),
         async ({ tx }) => {
-          const connection = tx.connection as {
+          const connection = tx.connection as unknown as {
             exec(sql: string): void;
             query(sql: string): Promise<unknown>;
           };

@@ -1,12 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
-import {
-  completedStatements,
-  completionStatements,
-  deleteRecord,
-  insertRecord,
-  selectRecords,
-} from "../../src/store/postgres/groups/event-statements.ts";
+import { EventStatements } from "../../src/store/postgres/groups/event-statements.ts";
 import { MessageWriter } from "../../src/store/postgres/wire/message-writer.ts";
+import { qualifiedNames } from "../../src/store/qualified-names.ts";
 import { newRecord } from "./effects.ts";
 import { logRow } from "./log-row.ts";
 
@@ -39,13 +34,14 @@ export function hotStatements(): string[] {
   const logged = { result: {}, logEntry: logRow() };
   const notifications = ["a", "b"].map((topic) => ({ topic, payload: "{}", at: now.toISOString() }));
   const events = [plain, logged].map((completion) => ({ record, completion, notifications }));
+  const hot = new EventStatements(qualifiedNames(undefined));
   const statements = [
-    insertRecord(record, now),
-    deleteRecord(record),
-    selectRecords([record]),
-    ...[plain, logged].flatMap((one) => completionStatements(record, one, [], now)),
-    ...[plain, logged].flatMap((one) => completionStatements(record, one, notifications, now)),
-    ...completedStatements(events, now, now),
+    hot.insertRecord(record, now),
+    hot.deleteRecord(record),
+    hot.selectRecords([record]),
+    ...[plain, logged].flatMap((one) => hot.completion(record, one, [], now)),
+    ...[plain, logged].flatMap((one) => hot.completion(record, one, notifications, now)),
+    ...hot.completions(events, now, now),
   ];
   return [...new Set(statements.map(({ text }) => text))];
 }

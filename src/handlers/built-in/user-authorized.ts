@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { JsonObject } from "../../domain/index.ts";
-import { sqlMigration } from "../../store/index.ts";
+import { ownQueryOf, sqlMigration } from "../../store/index.ts";
 import type { Encryptor } from "../../system/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
@@ -60,13 +60,14 @@ export function userAuthorized(exchange: ExchangeCode, encryptor: Encryptor): Ha
       };
       const user = { user_id, updated_at };
       const stored = { user_id, ...row };
-      const query = tx.query.withTables<{ users: typeof user; oncehook_user_tokens: typeof stored }>();
-      await query
+      await tx.query
+        .withTables<{ users: typeof user }>()
         .insertInto("users")
         .values(user)
         .onConflict((conflict) => conflict.column("user_id").doUpdateSet({ updated_at }))
         .execute();
-      await query
+      await ownQueryOf(tx)
+        .withTables<{ oncehook_user_tokens: typeof stored }>()
         .insertInto("oncehook_user_tokens")
         .values(stored)
         .onConflict((conflict) => conflict.column("user_id").doUpdateSet(row))

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type Database, equal, insert, run, select } from "../database.ts";
 import { beforeHandler, OrderKeyLocked } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
+import { ownQueryOf } from "../transaction-handle.ts";
 
 /** The place of an event among those of its key. */
 export interface EventOrder {
@@ -20,7 +21,7 @@ export interface EventOrder {
  * @returns whether a newer event has run @throws OrderKeyLocked where the other one lasts for longer than the lock timeout
  */
 export async function takeOrder(
-  { query }: Transaction,
+  tx: Transaction,
   { source, orderKey, at, sequence, staleBy }: EventOrder,
   now: Date,
 ): Promise<boolean> {
@@ -34,7 +35,7 @@ export async function takeOrder(
       touched_at = excluded.touched_at
     RETURNING ${isStale(at, sequence, staleBy)} AS is_stale`;
   const { rows } = await beforeHandler(
-    () => run<{ isStale: number }>(query, statement),
+    () => run<{ isStale: number }>(ownQueryOf(tx), statement),
     (cause) => new OrderKeyLocked("an earlier event of the same key holds it", { cause }),
   );
   return rows[0]?.isStale === 1;

@@ -1,10 +1,12 @@
 import type pg from "pg";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
-import type { Connection } from "../connection-settings.ts";
 import { readSetting, UNFINISHED_COPY, writeSetting } from "../areas/settings.ts";
+import type { Connection } from "../connection-settings.ts";
 import { assertSearchPath, firstConnection } from "../postgres/wire/first-connection.ts";
+import { qualifiedNamesOf } from "../postgres/wire/names-of-connection.ts";
 import { createPool } from "../postgres/wire/pool.ts";
 import { queryOn } from "../postgres/wire/statement.ts";
+import { qualifiedNames } from "../qualified-names.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import {
   type CopyPair,
@@ -38,7 +40,7 @@ export async function openCopyTarget(connection: Connection, schema?: string) {
   const { settings, isPooled } = await firstConnection(connection, schema);
   if (isPooled) throw new MaintenanceError(POOLED);
   const limits = { statementTimeoutMs: STATEMENT_LIMIT_MS, lockTimeoutMs: LOCK_LIMIT_MS };
-  const pool = createPool({ connection, settings, size: 1, ...limits });
+  const pool = createPool({ connection, settings, qualified: qualifiedNames(schema), size: 1, ...limits });
   try {
     const client = await pool.connect();
     try {
@@ -54,12 +56,16 @@ export async function openCopyTarget(connection: Connection, schema?: string) {
   }
 }
 
+const ownText = (client: pg.ClientBase, sql: string) => qualifiedNamesOf(client).text(sql);
+
 async function targetOn(client: pg.PoolClient, pool: pg.Pool) {
   await client.query(SESSION);
   const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${ADVISORY_LOCKS.copy}) AS taken`);
   if (locks[0]?.taken !== true) throw new MaintenanceError("another copy into this database is running");
   await assertUnused(client);
-  const { rows: applied } = await client.query("SELECT handler, name FROM oncehook_handler_migrations");
+  const { rows: applied } = await client.query(
+    ownText(client, "SELECT handler, name FROM oncehook_handler_migrations"),
+  );
   const stored = await readSetting(queryOn(client), UNFINISHED_COPY);
   return {
     migrations: applied.map(migrationIdentity),
@@ -99,13 +105,13 @@ async function tablesOf(client: pg.ClientBase): Promise<TargetTable[]> {
     `SELECT c.relname AS table, a.attname AS name, t.typname AS kind, format_type(a.atttypid, a.atttypmod) AS type,
         format_type(a.atttypid, -1) AS unlimited, a.attgenerated <> '' AS "isGenerated"
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
-      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+      WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
         AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum`,
   );
   const { rows: keys } = await client.query<{ table: string; points_to: string }>(
     `SELECT c.relname AS table, f.relname AS points_to FROM pg_constraint k
       JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class f ON f.oid = k.confrelid
-      WHERE k.contype = 'f' AND c.relnamespace = current_schema()::regnamespace AND c.oid <> f.oid`,
+      WHERE k.contype = 'f' AND c.relnamespace = quote_ident(current_schema())::regnamespace AND c.oid <> f.oid`,
   );
   const tables: TargetTable[] = [];
   for (const [name, columns] of Map.groupBy(rows, ({ table }) => table)) {
@@ -180,7 +186,7 @@ async function finishCopy(
     if (different.length > 0) throw new MaintenanceError(`${DIFFERENT}: ${different.join(", ")}. ${START_AGAIN}`);
     await setIds(client, pairs);
     for (const [name, value] of settings) if (!OWN_SETTINGS.has(name)) await writeSetting(queryOn(client), name, value);
-    await client.query("DELETE FROM oncehook_settings WHERE name = $1", [UNFINISHED_COPY]);
+    await client.query(ownText(client, "DELETE FROM oncehook_settings WHERE name = $1"), [UNFINISHED_COPY]);
     return found;
   };
   // Without the locks first, the snapshot could be older than another session's last write.
@@ -219,7 +225,7 @@ async function setIds(client: pg.ClientBase, pairs: readonly CopyPair[]): Promis
   const { rows } = await client.query<{ table: string; name: string; sequence: string }>(
     `SELECT * FROM (SELECT c.relname AS table, a.attname AS name, pg_get_serial_sequence(quote_ident(c.relname), a.attname) AS sequence
         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relname = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped
       ) AS columns WHERE sequence IS NOT NULL`,
     [pairs.map(({ to }) => to)],
   );

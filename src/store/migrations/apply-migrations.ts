@@ -4,6 +4,7 @@ import { readSettings, UNFINISHED_COPY, writeSetting } from "../areas/settings.t
 import { insert, type Query, run } from "../database.ts";
 import { causesOf, MigrationError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
+import { ownQueryOf } from "../transaction-handle.ts";
 import { BOOKKEEPING, initialSchema, runStatements } from "./schema.ts";
 import { STEPS } from "./steps.ts";
 
@@ -67,18 +68,18 @@ export function outdatedSchema(schema: number): string | undefined {
  */
 export async function applyMigrations(tx: Transaction, own: readonly HandlerMigration[], stamp: Stamp, now: Date) {
   const done = await appliedSteps(tx);
-  const previousBaseUrl = await checkStamp(tx.query, stamp);
+  const previousBaseUrl = await checkStamp(ownQueryOf(tx), stamp);
   const steps = await applySteps(tx, done, now);
   const applied = [...steps, ...(await applyHandlerMigrations(tx, own, stamp.changesNothing ? null : now))];
   return { applied, previousBaseUrl };
 }
 
+const runOwn = (tx: Transaction, text: string) => runStatements({ query: ownQueryOf(tx), dialect: tx.dialect }, text);
+
 async function appliedSteps(tx: Transaction): Promise<Set<number>> {
   for (const [table, text] of Object.entries(BOOKKEEPING))
-    if (!(await hasTable(tx, table)))
-      await changeSchema(() => runStatements(tx, text), "has no tables of Oncehook yet");
-  const { query } = tx;
-  const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(query);
+    if (!(await hasTable(tx, table))) await changeSchema(() => runOwn(tx, text), "has no tables of Oncehook yet");
+  const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(ownQueryOf(tx));
   const done = new Set(rows.map(({ number }) => number));
   const newest = Math.max(...done);
   if (newest > NEWEST_SCHEMA)
@@ -92,12 +93,12 @@ async function appliedSteps(tx: Transaction): Promise<Set<number>> {
 }
 
 /** PostgreSQL refuses CREATE TABLE IF NOT EXISTS to a role without CREATE, even where the table exists. */
-async function hasTable({ query, dialect }: Transaction, table: string): Promise<boolean> {
-  if (dialect === "sqlite") return false;
+async function hasTable(tx: Transaction, table: string): Promise<boolean> {
+  if (tx.dialect === "sqlite") return false;
   // CREATE looks into this schema only, and not further along the search path.
   const first = sql`(SELECT oid FROM pg_namespace WHERE nspname = current_schema())`;
   const existing = sql`SELECT 1 FROM pg_class WHERE oid = to_regclass(${sql.lit(table)}) AND relnamespace = ${first}`;
-  return (await run(query, existing)).rows.length > 0;
+  return (await run(ownQueryOf(tx), existing)).rows.length > 0;
 }
 
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -127,8 +128,8 @@ async function applySteps(tx: Transaction, done: ReadonlySet<number>, now: Date)
   for (const { number, name, text } of STEPS.filter((step) => !done.has(step.number))) {
     const newest =
       done.size === 0 ? "no schema yet" : `schema ${Math.max(...done)}, this version needs ${NEWEST_SCHEMA}`;
-    await changeSchema(() => runStatements(tx, text), `has ${newest}`);
-    await run(tx.query, insert("oncehook_schema", { number, name, appliedAt: now }));
+    await changeSchema(() => runOwn(tx, text), `has ${newest}`);
+    await run(ownQueryOf(tx), insert("oncehook_schema", { number, name, appliedAt: now }));
     applied.push(`${String(number).padStart(4, "0")}-${name}`);
   }
   return applied;
@@ -143,7 +144,7 @@ async function applyHandlerMigrations(
   // A handler's name holds no space.
   const keyOf = (handler: string, name: string) => `${handler} ${name}`;
   const select = sql`SELECT handler, name FROM oncehook_handler_migrations`;
-  const { rows } = await run<{ handler: string; name: string }>(tx.query, select);
+  const { rows } = await run<{ handler: string; name: string }>(ownQueryOf(tx), select);
   const done = new Set(rows.map(({ handler, name }) => keyOf(handler, name)));
   const applied: string[] = [];
   for (const migration of own) {
@@ -162,7 +163,7 @@ async function applyHandlerMigrations(
       }
     }
     for (const handler of now === null ? [] : missing)
-      await run(tx.query, insert("oncehook_handler_migrations", { handler, name, appliedAt: now }));
+      await run(ownQueryOf(tx), insert("oncehook_handler_migrations", { handler, name, appliedAt: now }));
   }
   return applied;
 }

@@ -24,7 +24,10 @@ const COLUMN_TYPES = {
 } as const;
 
 /** Runs the statements of a text that end in `;`, without its lines of comments; `{time}` stands for the type of a time. */
-export async function runStatements({ query, dialect }: Transaction, text: string): Promise<void> {
+export async function runStatements(
+  { query, dialect }: Pick<Transaction, "query" | "dialect">,
+  text: string,
+): Promise<void> {
   const types: Readonly<Record<string, string>> = COLUMN_TYPES[dialect];
   const statements = text
     .replace(/^--.*\n/gm, "")

@@ -8,9 +8,11 @@ import {
   inspectTables,
   readingDatabase,
 } from "../inspection.ts";
+import { qualifiedNames } from "../qualified-names.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { beginReading, durabilityWarnings, withConnection } from "./wire/first-connection.ts";
-import { AREA_TYPES, executeOn } from "./wire/statement.ts";
+import { shareQualifiedNames } from "./wire/names-of-connection.ts";
+import { executeOwn } from "./wire/statement.ts";
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -22,7 +24,7 @@ export function inspectPostgres(connection: Connection, options: InspectOptions 
     await beginReading(client, schema);
     const tables = await existingTables(client, schema, asked);
     if (!(await hasServiceTables(client, schema))) return { exists: false, tables };
-    const found = await inspectTables(readOn(client), options);
+    const found = await inspectTables(readOn(client, schema), options);
     return { exists: true, tables, durabilityWarnings: warnings, ...found };
   });
 }
@@ -53,10 +55,12 @@ export function checkPostgres(connection: Connection, schema?: string): Promise<
     await beginReading(client, schema);
     if (!(await hasServiceTables(client, schema)))
       throw new MaintenanceError(`${client.database} holds none of Oncehook's tables`);
-    return checkInvariants(readOn(client));
+    return checkInvariants(readOn(client, schema));
   });
 }
 
 /** Without names: a pooler between may know them by another client. */
-const readOn = (client: pg.Client) =>
-  readingDatabase("postgres", (query) => executeOn(client, query, { types: AREA_TYPES, isCached: false }));
+function readOn(client: pg.Client, schema: string | undefined) {
+  shareQualifiedNames(client, qualifiedNames(schema));
+  return readingDatabase("postgres", (query) => executeOwn(client, query, { isCached: false }));
+}

@@ -11,19 +11,22 @@ import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from
 import { type Database, run } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { DryRunOptions, PendingEvent } from "../once.ts";
+import { qualifiedNames } from "../qualified-names.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { StoreError } from "../store-errors.ts";
-import { CALLBACK_COLUMN_TYPES, selectRecords, toStoredRecords } from "./groups/event-statements.ts";
+import { eventStatementsOf, toStoredRecords } from "./groups/event-statements.ts";
+import { CALLBACK_COLUMN_TYPES } from "./groups/event-texts.ts";
 import { GroupScheduler } from "./groups/group-scheduler.ts";
 import { inTransaction } from "./groups/in-transaction.ts";
 import { handleSingle } from "./groups/single-event.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 import { isDataError, transientReason, transientReasonBeforeSending } from "./wire/database-errors.ts";
 import { assertSearchPath, firstConnection } from "./wire/first-connection.ts";
+import { qualifiedNamesOf } from "./wire/names-of-connection.ts";
 import { createPool, type PoolOptions, withClient } from "./wire/pool.ts";
 import { PreparedNames } from "./wire/prepared-names.ts";
-import { AREA_TYPES, executeOn, queryOn, sendBatch } from "./wire/statement.ts";
+import { executeOwn, queryOn, sendBatch } from "./wire/statement.ts";
 
 export interface PostgresOptions
   extends OpenOptions,
@@ -43,12 +46,12 @@ const MAX_CONCURRENT_LOOKUPS = 2;
 /** A group waits for no lock and no long statement: an event that needs one runs in its own transaction. */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50, isForGroups: true };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
-const WRITES_NOTHING = { text: "DELETE FROM oncehook_records WHERE false" };
+const WRITES_NOTHING = "DELETE FROM oncehook_records WHERE false";
 
 /** Brings the schema up to date. @throws MigrationError for a newer schema or another environment's database */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { durabilityWarnings, ...server } = await firstConnection(options.connection, options.schema);
-  const session = { ...server, preparedNames: new PreparedNames() };
+  const session = { ...server, preparedNames: new PreparedNames(), qualified: qualifiedNames(options.schema) };
   const groupConnections = Math.min(MAX_GROUP_CONNECTIONS, Math.floor((options.poolSize - 1) / 2));
   const pool = createPool({ ...options, ...session, size: options.poolSize - groupConnections });
   const groups =
@@ -71,7 +74,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 /** On a connection of its own: an index over a large table takes longer than any callback's statement may. */
 async function migrate(
   options: PostgresOptions,
-  session: Pick<PoolOptions, "settings" | "isPooled" | "preparedNames">,
+  session: Pick<PoolOptions, "settings" | "isPooled" | "preparedNames" | "qualified">,
 ) {
   const { connection, migrations, stamp, clock, lockTimeoutMs } = options;
   const pool = createPool({ connection, ...session, size: 1, lockTimeoutMs, statementTimeoutMs: MIGRATION_LIMIT_MS });
@@ -95,6 +98,7 @@ async function migrate(
 function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
   const { clock, lockTimeoutMs } = options;
   const access = createDatabase(pool, lockTimeoutMs);
+  const writesNothing = { text: qualifiedNamesOf(pool).text(WRITES_NOTHING) };
   const standbys = new SynchronousStandbys(pool);
   const lookups = new Batches<PendingLookup, StoredRecord | undefined>({
     run: (lookups, deadline) => findCompleted(pool, standbys, lookups, deadline),
@@ -127,7 +131,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {
       const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
-      await withClient(pool, deadline, (client) => sendBatch(client, [WRITES_NOTHING]));
+      await withClient(pool, deadline, (client) => sendBatch(client, [writesNothing]));
     },
     // The server handles a failed disk; it ends its own process then.
     broken: new Promise(() => {}),
@@ -164,7 +168,7 @@ async function findCompleted(
 ): Promise<(StoredRecord | undefined)[]> {
   // An event that comes many times at once is looked up once.
   const keys = new Map(lookups.map(({ key }) => [keyText(key), key]));
-  const statement = selectRecords([...keys.values()]);
+  const statement = eventStatementsOf(pool).selectRecords([...keys.values()]);
   const [answer] = await withClient(pool, deadline, (client) => sendBatch(client, [statement]));
   // One that is not completed was committed by a handler itself; its event is refused.
   const completed = toStoredRecords(answer).filter(({ status }) => status === "completed");
@@ -176,7 +180,7 @@ async function findCompleted(
 function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
   const query = bindQuery(postgresDialect, (compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
-    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled, { types: AREA_TYPES }));
+    const run = () => withClient(pool, deadline, (client) => executeOwn(client, compiled));
     return retryUntil(deadline, run, transientReasonBeforeSending);
   });
   return {

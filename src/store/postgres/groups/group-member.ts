@@ -5,6 +5,7 @@ import { HandlerTransaction } from "../../handler-transaction.ts";
 import type { Completion, OnceResult, OnceScope, PendingEvent } from "../../once.ts";
 import { transientReason } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
+import { qualifiedNamesOf } from "../wire/names-of-connection.ts";
 import { executeOn } from "../wire/statement.ts";
 import type { HandlerResult } from "./event-statements.ts";
 import { createGroupHandle, type Execute } from "./handle.ts";
@@ -132,7 +133,7 @@ export class GroupMember {
       });
     };
     // A statement that affects the next members, such as a setting, sends the event into its own transaction.
-    const tx = createGroupHandle(this.transaction, execute, () => {
+    const tx = createGroupHandle(this.transaction, execute, qualifiedNamesOf(this.#client), () => {
       this.#isUnsupported = true;
       throw new Error("this event runs again in its own transaction");
     });

@@ -2,9 +2,11 @@ import type pg from "pg";
 import { remembered } from "../../../domain/index.ts";
 import { postgresDialect } from "../../bind-query.ts";
 import { type GuardRules, guardConnection, type HandlerTransaction } from "../../handler-transaction.ts";
+import type { QualifiedNames } from "../../qualified-names.ts";
 import type { Transaction } from "../../transaction.ts";
 import { createTransactionHandle, type TransactionDriver } from "../../transaction-handle.ts";
 import { beginning, type LeadingWords } from "../wire/leading-words.ts";
+import { qualifiedNamesOf } from "../wire/names-of-connection.ts";
 import { resetBeforeReuse } from "../wire/pool.ts";
 import { isPooled } from "../wire/pooled-connections.ts";
 import { nameOf } from "../wire/prepared-names.ts";
@@ -145,8 +147,14 @@ function assertAllowedAlone(sql: string, transaction: HandlerTransaction, client
 export type Execute = TransactionDriver["execute"];
 
 /** The handle of a group's member, which may read and write rows. @param reject throws for any other request */
-export function createGroupHandle(transaction: HandlerTransaction, execute: Execute, reject: () => never): Transaction {
+export function createGroupHandle(
+  transaction: HandlerTransaction,
+  execute: Execute,
+  { text: ownText }: QualifiedNames,
+  reject: () => never,
+): Transaction {
   return createHandle(transaction, {
+    ownText,
     assertAllowed(sql) {
       assertAllowedInHandler(sql);
       if (!classify(sql).isPlain) reject();
@@ -171,6 +179,7 @@ export function createUngroupedHandle(client: pg.ClientBase, transaction: Handle
     resetBeforeReuse(client);
   };
   return createHandle(transaction, {
+    ownText: qualifiedNamesOf(client).text,
     assertAllowed: (sql) => assertAllowedAlone(sql, transaction, client),
     execute(statement) {
       // A temporary table may hide another from here on, for which a statement was parsed.

@@ -5,14 +5,16 @@ import type { Clock } from "../../../domain/index.ts";
 import { withTimeout } from "../../../system/index.ts";
 import { endHandlerTransaction, HandlerTransaction } from "../../handler-transaction.ts";
 import type { PendingEvent } from "../../once.ts";
+import type { QualifiedNames } from "../../qualified-names.ts";
 import type { Deadline } from "../../retry-until.ts";
 import { StoreError } from "../../store-errors.ts";
 import { markStaleStatement } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
+import { qualifiedNamesOf } from "../wire/names-of-connection.ts";
 import { namesOf, type PreparedNames } from "../wire/prepared-names.ts";
 import { sendBatch } from "../wire/statement.ts";
 import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "../wire/statement-batch.ts";
-import { type CompletedEvent, completedStatements, type HandlerResult } from "./event-statements.ts";
+import { type CompletedEvent, eventStatementsOf, type HandlerResult } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { createGroupHandle, type Execute } from "./handle.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
@@ -70,6 +72,7 @@ export class OptimisticGroup {
       send: (statement) => this.#enqueue(statement),
       isOpen: () => !this.#hasBegun || client.getTransactionStatus() !== "I",
       names: namesOf(client),
+      qualified: qualifiedNamesOf(client),
     };
     this.#members = events.map((event) => new OptimisticMember(event, clock, transaction));
   }
@@ -166,7 +169,7 @@ export class OptimisticGroup {
     for (const { event, result } of this.#members)
       if (result !== undefined) completed.push({ record: event.record, ...result });
     const last = [...(this.#hasBegun ? [] : [BEGIN]), ...RESET_SESSION];
-    last.push(...completedStatements(completed, startedAt, this.#clock.now()));
+    last.push(...eventStatementsOf(this.#client).completions(completed, startedAt, this.#clock.now()));
     // Nothing responds 200 before this COMMIT: `settle` is called below it.
     if (completed.length > 0) await commit(this.#client, last, timeLeft(this.#deadline));
     else await rollback(this.#client);
@@ -190,6 +193,7 @@ interface GroupTransaction {
   readonly send: (statement: QueuedStatement) => void;
   readonly isOpen: () => boolean;
   readonly names: PreparedNames;
+  readonly qualified: QualifiedNames;
 }
 
 /** One member: its handle sends only plain statements, and all of them before the first answer. */
@@ -216,7 +220,7 @@ class OptimisticMember {
   async run(): Promise<void> {
     try {
       const execute: Execute = (statement) => this.#execute(statement);
-      const handle = createGroupHandle(this.transaction, execute, () => {
+      const handle = createGroupHandle(this.transaction, execute, this.#group.qualified, () => {
         throw this.leave("unsupported");
       });
       this.result = await runMemberHandler(this.event, handle, this.transaction, this.#clock);

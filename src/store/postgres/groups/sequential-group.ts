@@ -7,7 +7,7 @@ import { StoreError } from "../../store-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
 import { prepared } from "../wire/prepared-names.ts";
 import { sendBatch } from "../wire/statement.ts";
-import { completionStatements, deleteRecord, insertRecord } from "./event-statements.ts";
+import { eventStatementsOf } from "./event-statements.ts";
 import type { GroupEligibility } from "./group-eligibility.ts";
 import { GroupMember, type MemberResult, type QueuedEvent } from "./group-member.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
@@ -84,7 +84,8 @@ export class SequentialGroup {
   /** Inserts the records. @returns whose record is new */
   async #reserve(events: readonly QueuedEvent[]): Promise<QueuedEvent[]> {
     const now = this.#clock.now();
-    const inserts = events.map(({ record }) => insertRecord(record, now));
+    const statements = eventStatementsOf(this.#client);
+    const inserts = events.map(({ record }) => statements.insertRecord(record, now));
     const [, ...answers] = await sendBatch(this.#client, [BEGIN, ...inserts], timeLeft(this.#deadline));
     const fresh: QueuedEvent[] = [];
     for (const [index, event] of events.entries()) {
@@ -159,11 +160,12 @@ export class SequentialGroup {
       }
     }
     const now = this.#clock.now();
+    const statements = eventStatementsOf(this.#client);
     const last = [
       ...RESET_SESSION,
-      ...this.#releasedRecords.map(({ record }) => deleteRecord(record)),
+      ...this.#releasedRecords.map(({ record }) => statements.deleteRecord(record)),
       ...this.#done.flatMap(({ event, result }) =>
-        completionStatements(event.record, result.completion, result.notifications, now),
+        statements.completion(event.record, result.completion, result.notifications, now),
       ),
     ];
     // Nothing responds 200 before this COMMIT: `run` calls `settle` after it.

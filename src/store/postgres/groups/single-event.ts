@@ -14,15 +14,7 @@ import type { Transaction } from "../../transaction.ts";
 import { classifyHandlerError } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
 import { sendBatch } from "../wire/statement.ts";
-import {
-  completionStatements,
-  type HandlerResult,
-  insertNotification,
-  insertRecord,
-  type QueuedNotification,
-  selectRecords,
-  toStoredRecords,
-} from "./event-statements.ts";
+import { eventStatementsOf, type HandlerResult, type QueuedNotification, toStoredRecords } from "./event-statements.ts";
 import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
 
 /** One try of an event in a transaction; the caller repeats it after a transient error. */
@@ -34,11 +26,12 @@ export async function handleSingle(
   let closing: readonly WireStatement[] | "rollback" = "rollback";
   const { record, deadline } = event;
   const limits = { deadline, lockTimeoutMs, observer: dryRun?.observer };
+  const statements = eventStatementsOf(pool);
   return inTransaction<OnceResult>(pool, limits, {
-    opening: [insertRecord(record, clock.now())],
+    opening: [statements.insertRecord(record, clock.now())],
     async run({ tx, client, transaction }, [inserted]) {
       if (inserted?.rowCount !== 1) {
-        const [answer] = await sendBatch(client, [selectRecords([record])]);
+        const [answer] = await sendBatch(client, [statements.selectRecords([record])]);
         return duplicateOf(toStoredRecords(answer)[0], record);
       }
       const notifications: QueuedNotification[] = [];
@@ -48,7 +41,7 @@ export async function handleSingle(
         // A rollback to the savepoint takes it back.
         written += 1;
         const position = notifications.length + written;
-        return sendBatch(client, [insertNotification(record, position, notification)]);
+        return sendBatch(client, [statements.insertNotification(record, position, notification)]);
       });
       const handle = async () => event.complete(await event.handle(scope));
       const completion = await handle().catch((error: unknown) => {
@@ -60,7 +53,7 @@ export async function handleSingle(
       // completion, and nothing could be found afterwards.
       await nextTurn();
       endHandlerTransaction(transaction);
-      const completed = (stored: Completion) => completionStatements(record, stored, notifications, clock.now());
+      const completed = (stored: Completion) => statements.completion(record, stored, notifications, clock.now());
       const { result } = completion;
       if (dryRun !== undefined) {
         // Checks that only COMMIT would make are made now: a dry run promises no more than the real one keeps.

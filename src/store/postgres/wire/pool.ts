@@ -1,11 +1,13 @@
 import pg from "pg";
 import { withTimeout } from "../../../system/index.ts";
 import type { Connection } from "../../connection-settings.ts";
+import type { QualifiedNames } from "../../qualified-names.ts";
 import { type Deadline, OutOfTime } from "../../retry-until.ts";
 import { StoreError } from "../../store-errors.ts";
 import { ConnectionLost, NoConnection } from "./database-errors.ts";
 import { clientConfig, type SessionSettings } from "./first-connection.ts";
 import type { WireStatement } from "./message-writer.ts";
+import { shareQualifiedNames } from "./names-of-connection.ts";
 import { isPooled, markPooled } from "./pooled-connections.ts";
 import { PreparedNames, shareNames } from "./prepared-names.ts";
 import { mustBeReplaced, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
@@ -19,6 +21,8 @@ export interface PoolOptions {
   readonly isPooled?: boolean;
   /** Of the texts that its connections keep parsed; its own when left out. */
   readonly preparedNames?: PreparedNames;
+  /** Of the tables in its statements; those of the search path when left out. */
+  readonly qualified?: QualifiedNames;
   readonly size: number;
   /** Above the handler's time limit a statement can only be a runaway. */
   readonly statementTimeoutMs: number;
@@ -33,7 +37,7 @@ const CONNECT_MS = 2_000;
 
 export function createPool(options: PoolOptions): pg.Pool {
   const { connection, settings = {}, isPooled: behindPooler = false, size, isForGroups = false } = options;
-  const { statementTimeoutMs, lockTimeoutMs, preparedNames = new PreparedNames() } = options;
+  const { statementTimeoutMs, lockTimeoutMs, preparedNames = new PreparedNames(), qualified } = options;
   const timeouts = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
@@ -49,7 +53,9 @@ export function createPool(options: PoolOptions): pg.Pool {
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", () => {});
+  if (qualified !== undefined) shareQualifiedNames(pool, qualified);
   pool.on("connect", (client) => {
+    if (qualified !== undefined) shareQualifiedNames(client, qualified);
     if (behindPooler) markPooled(client, setForTransaction({ ...settings, ...timeouts }));
     shareNames(client, preparedNames);
     setResponseTimeout(client, responseTimeout(statementTimeoutMs), isForGroups ? statementTimeoutMs : 0);

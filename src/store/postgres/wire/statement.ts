@@ -5,6 +5,7 @@ import { bindQuery, postgresDialect } from "../../bind-query.ts";
 import type { Query } from "../../database.ts";
 import { ConnectionLost, isReadOnlyServer, markStaleStatement } from "./database-errors.ts";
 import type { WireStatement } from "./message-writer.ts";
+import { qualifiedNamesOf } from "./names-of-connection.ts";
 import { isPooled } from "./pooled-connections.ts";
 import { namesOf } from "./prepared-names.ts";
 import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "./statement-batch.ts";
@@ -110,7 +111,7 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   [pg.types.builtins.TIMESTAMPTZ, (text) => readTime(text).toISOString()],
 ]);
 /** Areas get the values that SQLite returns. */
-export const AREA_TYPES: pg.CustomTypesConfig = {
+const AREA_TYPES: pg.CustomTypesConfig = {
   getTypeParser: (type) => PARSERS.get(type) ?? pg.types.getTypeParser(type),
 };
 
@@ -125,7 +126,17 @@ export interface ExecuteOptions {
 
 /** Runs the statements of areas on one connection. */
 export function queryOn(client: pg.ClientBase): Query {
-  return bindQuery(postgresDialect, (compiled) => executeOn(client, compiled, { types: AREA_TYPES }));
+  return bindQuery(postgresDialect, (compiled) => executeOwn(client, compiled));
+}
+
+/** Runs a statement of Oncehook's own, with the values that areas get. */
+export function executeOwn(
+  client: pg.ClientBase,
+  { sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">,
+  options: ExecuteOptions = {},
+): Promise<QueryResult<unknown>> {
+  const text = qualifiedNamesOf(client).text(sql);
+  return executeOn(client, { sql: text, parameters }, { types: AREA_TYPES, ...options });
 }
 
 /** Runs a statement that Kysely compiled, or that a handler wrote, and returns what Kysely expects. */
