@@ -18,7 +18,7 @@ export interface PoolSettings {
   readonly stream?: unknown;
 }
 
-/** The settings of a pool, or a pool of node-postgres of any version or copy, of which only the settings are read. */
+/** The settings of a pool, or a pool of node-postgres. Of the pool, of any version or copy, only its settings are read. */
 export type DatabaseSettings = PoolSettings | { readonly options: PoolSettings };
 
 /** Settings with a password: neither a log nor a copy of the object around them shows them. */
