@@ -71,6 +71,7 @@ type RefusedMember =
 export interface PostgresConnection extends Readonly<Record<RefusedMember, never>> {
   readonly user?: string | undefined;
   readonly database?: string | undefined;
+  readonly processID?: number | null;
   escapeIdentifier(text: string): string;
   escapeLiteral(text: string): string;
   getTypeParser(type: number, format?: AnyTables): AnyTables;

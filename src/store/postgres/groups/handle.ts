@@ -57,7 +57,8 @@ function refusalOf(words: LeadingWords): string | undefined {
   const endsIt = ENDS_TRANSACTION.has(first) || (first === "ROLLBACK" && ![second, third].includes("TO"));
   if (endsIt || (first === "PREPARE" && second === "TRANSACTION"))
     return because(
-      "Oncehook commits the transaction with the event's record. Throw to roll it back; use a SAVEPOINT for parts.",
+      "Oncehook commits the transaction with the event's record. Throw to roll it back; use a SAVEPOINT for parts. " +
+        "A library's own `transaction()` is not needed: what the handler writes is in one.",
     );
   // A setting would stay on the connection for the events after this one.
   const setsSession = first === "SET" && !OF_THE_TRANSACTION.has(second);

@@ -1,0 +1,3 @@
+declare module "pg-older" {
+  export { default } from "pg";
+}
