@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { percentDecoded } from "../domain/index.ts";
-import type { Connection } from "../store/index.ts";
+import type { ConnectionSettings } from "../store/index.ts";
 import { isVerified } from "./database-settings.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import { ConfigError, type Environment, type Reading, readVariables } from "./read-variables.ts";
@@ -51,13 +51,19 @@ export function loadDatabase(env: Environment) {
 
 /** The smallest pool that can group events: one connection for a group, two for all else. */
 const SMALL_POOL = 3;
+interface DatabaseUse {
+  /** In the place of DATABASE_URL. */
+  readonly given?: ConnectionSettings | undefined;
+  /** Whether the connections are beside those of an application. */
+  readonly isEmbedded?: boolean;
+}
+
 const PRIVATE_NETWORK = "or set DATABASE_TLS=off on a private network";
 
-/** @param given in the place of DATABASE_URL: the connections are then beside those of an application */
 export function databaseOf(
   reading: Reading<typeof DATABASE_VARIABLES>,
   env: Environment,
-  given?: Exclude<Connection, string>,
+  { given, isEmbedded = given !== undefined }: DatabaseUse = {},
 ) {
   const { values, isProduction, problems, isSet } = reading;
   const { DATABASE_URL: url, DATABASE_SCHEMA: schema, POOL_SIZE: poolSize } = values;
@@ -86,7 +92,7 @@ export function databaseOf(
   return {
     kind: "postgres" as const,
     connection: given ?? url,
-    poolSize: given === undefined || isSet("POOL_SIZE") ? poolSize : SMALL_POOL,
+    poolSize: isEmbedded && !isSet("POOL_SIZE") ? SMALL_POOL : poolSize,
     /** Holds the tables; null: the server's own search path decides. */
     schema: schema ?? null,
     /** A remote host whose certificate is not verified; null where it is verified, or local. */
@@ -94,7 +100,7 @@ export function databaseOf(
   };
 }
 
-function unverifiedHostOf({ settings }: Exclude<Connection, string>, env: Environment): string | null {
+function unverifiedHostOf({ settings }: ConnectionSettings, env: Environment): string | null {
   if (isVerified(settings)) return null;
   const { connectionString, host = env.PGHOST ?? "localhost" } = settings;
   if (connectionString !== undefined) return unverifiedHost(connectionString, env);

@@ -6,11 +6,15 @@ import {
   loadConfig,
   startsFlows,
 } from "../config/index.ts";
+import type { DatabaseSettings } from "../store/index.ts";
 import { closestName, endpointPaths } from "../domain/index.ts";
 
 export interface EmbeddedOptions {
-  /** `postgres://user:password@host/database` or `sqlite:<file>`, a file of its own; else `DATABASE_URL`. */
-  readonly database?: string;
+  /**
+   * `postgres://user:password@host/database` or `sqlite:<file>`, a file of its own; else `DATABASE_URL`. A pool of `pg`, or
+   * its settings, gives where PostgreSQL is and how to sign in: its connections are not used.
+   */
+  readonly database?: string | DatabaseSettings;
   /**
    * The https address under which platforms reach the application, with the path of the mount; else `CALLBACK_BASE_URL`.
    * A platform that signs its address needs it.
@@ -27,12 +31,10 @@ const OPTIONS = ["database", "baseUrl", "variables", "logger", "background", "ad
 export function embeddedConfig(file: ConfigFile, options: EmbeddedOptions): Config {
   const variables = variablesOf(options);
   const { database = variables.DATABASE_URL, baseUrl = variables.CALLBACK_BASE_URL } = options;
-  const given = { ...variables, DATABASE_URL: database, CALLBACK_BASE_URL: baseUrl };
+  const given = { ...variables, DATABASE_URL: undefined, CALLBACK_BASE_URL: baseUrl };
   const problems = [...optionProblems(options), ...(database ? [] : [NO_DATABASE])];
   try {
-    const config = loadConfig({ ...given, ...(database ? {} : { DATABASE_URL: ANY_DATABASE }) }, file, {
-      isEmbedded: true,
-    });
+    const config = loadConfig(given, file, { isEmbedded: true, database: database || ANY_DATABASE });
     if (problems.length === 0) return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
