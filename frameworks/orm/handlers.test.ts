@@ -8,7 +8,7 @@ import { rowsOf } from "../../test/support/effects.ts";
 import { event, withReceiver } from "../../test/support/receiver.ts";
 import { defineHandler, type Handler, sqlMigration } from "./oncehook.ts";
 
-const migrations = [sqlMigration("orders", "CREATE TABLE orders (id text PRIMARY KEY)")];
+const migrations = [sqlMigration("orders", "CREATE TABLE paid_orders (id text PRIMARY KEY)")];
 const orderPaid = (order: string) => event("order_paid", { order });
 const blocks = [...namedBlocks("docs/handlers.md")].filter(([name]) => ["drizzle", "kysely", "sql"].includes(name));
 
@@ -29,7 +29,7 @@ describe("query builders in a handler on PostgreSQL", () => {
               // The primary key refuses it.
               expect((await receiver.send(orderPaid("o1"))).status).toBe(500);
               expect((await receiver.send(orderPaid("o2"))).status).toBe(200);
-              expect(await receiver.count("orders")).toBe(2);
+              expect(await receiver.count("paid_orders")).toBe(2);
               expect(await receiver.count("oncehook_records")).toBe(2);
             },
             { handlers: [handler], migrations },
@@ -49,10 +49,10 @@ describe("query builders in a handler on PostgreSQL", () => {
   it("a transaction() of Drizzle in a handler fails the event, writes nothing, and says what to do", () =>
     withDrizzle(async (db) => {
       await db.transaction(async (inner) => void (await inner.insert(orders).values({ id: "o1" })));
-    }, /may not run "BEGIN".*`transaction\(\)` is not needed/));
+    }, /may not run.*BEGIN.*`transaction\(\)` is not needed/));
 });
 
-const orders = pgTable("orders", { id: text("id").primaryKey() });
+const orders = pgTable("paid_orders", { id: text("id").primaryKey() });
 
 /** Runs a handler that must fail, with no write left. */
 function withDrizzle(work: (db: ReturnType<typeof drizzle>) => Promise<void>, why: string | RegExp) {
@@ -69,7 +69,7 @@ function withDrizzle(work: (db: ReturnType<typeof drizzle>) => Promise<void>, wh
     "postgres",
     async (receiver) => {
       expect((await receiver.send(orderPaid("o1"))).status).toBe(500);
-      expect(await receiver.count("orders")).toBe(0);
+      expect(await receiver.count("paid_orders")).toBe(0);
       expect(await receiver.count("oncehook_records")).toBe(0);
       expect(JSON.stringify(receiver.lines)).toMatch(why);
       const [failure] = await rowsOf(receiver.target, "SELECT state FROM oncehook_failures");

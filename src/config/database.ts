@@ -63,7 +63,7 @@ const PRIVATE_NETWORK = "or set DATABASE_TLS=off on a private network";
 export function databaseOf(
   reading: Reading<typeof DATABASE_VARIABLES>,
   env: Environment,
-  { given, isEmbedded = given !== undefined }: DatabaseUse = {},
+  { given, isEmbedded = false }: DatabaseUse = {},
 ) {
   const { values, isProduction, problems, isSet } = reading;
   const { DATABASE_URL: url, DATABASE_SCHEMA: schema, POOL_SIZE: poolSize } = values;

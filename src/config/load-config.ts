@@ -74,7 +74,7 @@ function readConfig(
   const parts = {
     ...server,
     ...handling,
-    database: databaseOf(reading, env, { given: connection, isEmbedded }),
+    database: databaseOf(reading, env, { given: connection, isEmbedded: isEmbedded || connection !== undefined }),
     /** Whether the built-in protocol is served: production without its secret may have only other sources. */
     servesPlatform,
     authentication: authenticationOf(reading, beside, servesPlatform),

@@ -6,13 +6,13 @@ import {
   loadConfig,
   startsFlows,
 } from "../config/index.ts";
-import type { DatabaseSettings } from "../store/index.ts";
 import { closestName, endpointPaths } from "../domain/index.ts";
+import type { DatabaseSettings } from "../store/index.ts";
 
 export interface EmbeddedOptions {
   /**
    * `postgres://user:password@host/database` or `sqlite:<file>`, a file of its own; else `DATABASE_URL`. A pool of `pg`, or
-   * its settings, gives where PostgreSQL is and how to sign in: its connections are not used.
+   * its settings, says where PostgreSQL is. Its connections are not used.
    */
   readonly database?: string | DatabaseSettings;
   /**
