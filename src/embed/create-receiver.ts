@@ -23,6 +23,7 @@ export interface ReceiverOptions extends EmbeddedOptions {
 /** For the adapters: what a receiver knows of a request's way. */
 export interface ApplicationReceiver extends Receiver {
   readonly originOf: ReadOrigin;
+  readonly background: NonNullable<ReceiverOptions["background"]>;
 }
 
 /**
@@ -40,6 +41,7 @@ const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 class LazyReceiver implements ApplicationReceiver {
   readonly originOf: ReadOrigin;
+  readonly background: NonNullable<ReceiverOptions["background"]>;
   readonly #config: Config;
   readonly #file: ConfigFile;
   readonly #options: ReceiverOptions;
@@ -55,6 +57,7 @@ class LazyReceiver implements ApplicationReceiver {
     this.#config = config;
     this.#file = file;
     this.#options = options;
+    this.background = options.background ?? "loops";
     this.#isServed = pathMatcher(servedPaths(config));
     this.originOf = createReadOrigin(config.listen.trustProxy);
   }

@@ -1,0 +1,97 @@
+import { type ReadOrigin, readOriginOf } from "../http/exchange/index.ts";
+import type { BodyReader, Exchange, ResponseHeaders } from "../receive/index.ts";
+
+/** An event of a function URL, or of an HTTP API with payload format 2.0. */
+export interface LambdaEvent {
+  readonly version: string;
+  /** An HTTP API hands it over decoded. */
+  readonly rawPath: string;
+  readonly rawQueryString: string;
+  /** Repeated ones are joined by commas. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly cookies?: readonly string[] | undefined;
+  readonly requestContext: { readonly http: { readonly method: string; readonly sourceIp: string } };
+  readonly body?: string | undefined;
+  readonly isBase64Encoded: boolean;
+}
+
+export interface LambdaResponse {
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+  readonly cookies?: string[];
+  readonly body: string;
+  readonly isBase64Encoded: boolean;
+}
+
+/** Those of one connection, which are the gateway's; it knows the length too. */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set(["connection", "content-length", "set-cookie"]);
+
+/** No `Request` is made of an event: it would rewrite the target and refuse some headers. */
+export class LambdaExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly httpVersion = "1.1";
+  readonly headers: Record<string, string>;
+  readonly distinctHeaders: Record<string, string[]>;
+  readonly rawHeaders: string[];
+  readonly address: string;
+  readonly protocol: "http" | "https";
+  readonly ownsPieces = false;
+  readonly response: Promise<LambdaResponse>;
+  readonly #body: Uint8Array;
+  readonly #settle: (response: LambdaResponse) => void;
+
+  constructor(event: LambdaEvent, originOf: ReadOrigin) {
+    const { promise, resolve } = Promise.withResolvers<LambdaResponse>();
+    this.response = promise;
+    this.#settle = resolve;
+    this.method = event.requestContext.http.method;
+    this.target = targetOf(event);
+    this.headers = {};
+    this.distinctHeaders = Object.create(null);
+    this.rawHeaders = [];
+    const cookie = event.cookies?.join("; ");
+    for (const [name, value] of Object.entries({ ...event.headers, ...(cookie !== undefined && { cookie }) })) {
+      if (value === undefined) continue;
+      this.headers[name.toLowerCase()] = value;
+      this.distinctHeaders[name.toLowerCase()] = [value];
+      this.rawHeaders.push(name, value);
+    }
+    this.#body = Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8");
+    const { sourceIp } = event.requestContext.http;
+    const origin = readOriginOf(originOf, { address: sourceIp, protocol: "https", headers: this.headers });
+    this.address = origin.address;
+    this.protocol = origin.protocol;
+  }
+
+  readBody(reader: BodyReader): void {
+    if (this.#body.length > 0) reader.piece(this.#body);
+    reader.end();
+  }
+
+  /** All of it is there. */
+  stopReading(): void {}
+
+  respond(status: number, given: ResponseHeaders, body: string): void {
+    const pairs = Object.entries(given).filter(([name]) => !OF_THE_CONNECTION.has(name));
+    const headers = Object.fromEntries(pairs.map(([name, values]) => [name, [values].flat().join(", ")]));
+    const cookies = [given["set-cookie"] ?? []].flat();
+    const isEmpty = status === 204 || this.method === "HEAD";
+    this.#settle({
+      ...{ statusCode: status, headers, body: isEmpty ? "" : body, isBase64Encoded: false },
+      ...(cookies.length > 0 && { cookies }),
+    });
+  }
+
+  abort(): void {
+    this.#settle({ statusCode: 500, headers: {}, body: "", isBase64Encoded: false });
+  }
+}
+
+/** No path of a URL has them as they are. */
+const NOT_IN_A_PATH = /[^!-~]+|["#<>?[\]\\^`{|}]/gu;
+
+function targetOf({ rawPath, rawQueryString }: LambdaEvent): string {
+  const path = rawPath.replace(NOT_IN_A_PATH, encodeURIComponent);
+  return rawQueryString === "" ? path : `${path}?${rawQueryString}`;
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ApplicationReceiver } from "./create-receiver.ts";
+import { type LambdaEvent, LambdaExchange, type LambdaResponse } from "./lambda-exchange.ts";
+import { type ReceiverOrMaker, receiverOf } from "./receiver-maker.ts";
+
+export type LambdaHandler = (event: LambdaEvent) => Promise<LambdaResponse>;
+
+/** A platform waits no longer for the callback log. */
+const FLUSH_MS = 1_000;
+const NOT_FOUND = JSON.stringify({ error: "not found" });
+
+/**
+ * A handler of AWS Lambda, for function URLs and HTTP APIs with payload format 2.0. The receiver needs
+ * `background: "none"`: nothing runs after the response. Call `receiver.work()` from a function with a schedule.
+ */
+export function toLambdaHandler(given: ReceiverOrMaker): LambdaHandler {
+  return async (event) => {
+    checkEvent(event);
+    const receiver = receiverOf(given) as ApplicationReceiver;
+    if (receiver.background !== "none") throw new TypeError(LOOPS);
+    const exchange = new LambdaExchange(event, receiver.originOf);
+    if (!receiver.handle(exchange))
+      exchange.respond(404, { "content-type": "application/json; charset=utf-8" }, NOT_FOUND);
+    const response = await exchange.response;
+    await flushed(receiver);
+    return response;
+  };
+}
+
+const LOOPS =
+  'toLambdaHandler: the receiver has background "loops", expected "none": a function is frozen after its response, with ' +
+  'whatever a loop has begun. Give createReceiver { background: "none" }, and call receiver.work() by a schedule';
+
+async function flushed(receiver: ApplicationReceiver): Promise<void> {
+  const over = new AbortController();
+  const limit = sleep(FLUSH_MS, undefined, { signal: over.signal }).catch(() => {});
+  await Promise.race([receiver.flush(), limit]);
+  over.abort();
+}
+
+const EXPECTED = "expected an event of a function URL, or of an HTTP API with payload format 2.0";
+
+/** @throws TypeError for an event of another kind */
+function checkEvent(event: unknown): asserts event is LambdaEvent {
+  const { version, requestContext, httpMethod, rawPath } = (event ?? {}) as Record<string, unknown>;
+  const context = (requestContext ?? {}) as Record<string, unknown>;
+  if (version === "2.0" && typeof rawPath === "string" && context.http !== undefined) return;
+  if (context.elb !== undefined)
+    throw new TypeError(
+      `toLambdaHandler: got an event of an Application Load Balancer, ${EXPECTED}. A load balancer hands over no query ` +
+        "as it was sent, and some platforms sign it: give the function a URL, or put an HTTP API before it",
+    );
+  if (httpMethod !== undefined)
+    throw new TypeError(
+      `toLambdaHandler: got an event with payload format 1.0 (of a REST API, or an HTTP API that asks for it), ${EXPECTED}. ` +
+        "Format 1.0 hands over the query decoded, and what platforms sign is gone: give the function a URL, or set " +
+        "PayloadFormatVersion: '2.0' in an HTTP API",
+    );
+  throw new TypeError(
+    `toLambdaHandler: got an event that is no HTTP request, ${EXPECTED}. For a schedule, export another function that ` +
+      "calls receiver.work()",
+  );
+}
