@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { errorReason } from "../../../domain/index.ts";
 import type { Connection } from "../../connection-settings.ts";
 import { backoffDelays } from "../../retry-until.ts";
 import { assertDriver, internalsOf } from "./driver.ts";
@@ -136,7 +137,7 @@ async function createSchema(client: pg.Client, schema: string): Promise<void> {
 }
 
 function withoutRight(schema: string, cause: unknown): Error {
-  const what = `DATABASE_SCHEMA: the schema "${schema}" does not exist, and this role may not create it`;
+  const what = `DATABASE_SCHEMA: the schema "${schema}" does not exist, and this role may not create it (${errorReason(cause)})`;
   return new Error(`${what}; run \`oncehook migrate\` with a DATABASE_URL of a role with CREATE on the database`, {
     cause,
   });
