@@ -2,20 +2,21 @@
 import { getBuiltinModule } from "node:process";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+import { doors } from "./doors.ts";
 
 const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-/** What only some configurations load: installed beside the bundle, and imported on first use. */
-const INSTALLED = [/^@opentelemetry\//, "jose", "nodemailer", "pg-native", "undici"];
+/** Loaded on first use, where a configuration asks for it: these packages get Node's modules as they are. */
+const ON_DEMAND = /\/node_modules\/(@opentelemetry\/|jose\/|nodemailer\/|undici\/)/;
 
 export default defineConfig({
   root: at("."),
   publicDir: false,
-  plugins: [builtinsOnDemand()],
+  plugins: [builtinsOnDemand(), zodOfOurOwn()],
   ssr: { noExternal: true },
   build: {
     ssr: true,
-    target: "node24",
+    target: "node22",
     outDir: at("dist"),
     emptyOutDir: true,
     minify: false,
@@ -23,14 +24,11 @@ export default defineConfig({
     reportCompressedSize: false,
     license: { fileName: "third-party-licenses.md" },
     rolldownOptions: {
-      external: INSTALLED,
+      // Never installed with us: `pg` asks for it where an application wants its native client.
+      external: ["pg-native"],
       input: {
         "cli/main": at("src/cli/main.js"),
-        index: at("src/index.ts"),
-        "sources/platforms/index": at("src/sources/platforms/index.ts"),
-        "testing/index": at("src/testing/index.ts"),
-        "once/index": at("src/once/index.ts"),
-        "admin-client/index": at("src/admin-client/index.ts"),
+        ...Object.fromEntries(doors(at("package.json")).map(({ name, source }) => [name, at(source)])),
         "chunks/checkpoint-thread": at("src/store/sqlite/checkpoint-thread.js"),
       },
       output: {
@@ -54,7 +52,8 @@ function builtinsOnDemand(): Plugin {
   return {
     name: "builtins-on-demand",
     enforce: "pre",
-    resolveId(id, _importer, { kind }) {
+    resolveId(id, importer, { kind }) {
+      if (importer !== undefined && ON_DEMAND.test(importer)) return undefined;
       const name = id.replace(/^node:/, "");
       const isFastifys = name === "https" || name === "http2";
       const isImported = ["crypto", "http", "tls"].includes(name) && kind === "import-statement";
@@ -64,6 +63,17 @@ function builtinsOnDemand(): Plugin {
       if (!id.startsWith(PREFIX)) return undefined;
       const name = id.slice(PREFIX.length);
       return name === "crypto" || name === "http" ? withoutAccessors(name) : loadedOnCall(name);
+    },
+  };
+}
+
+/** Zod keeps its settings and schemas in two globals, which an application's own Zod would share with ours. */
+function zodOfOurOwn(): Plugin {
+  return {
+    name: "zod-of-our-own",
+    transform: {
+      filter: { id: /\/zod\/v4\/core\/(core|registries)\.js$/ },
+      handler: (code) => `const ownGlobals = {};\n${code.replaceAll("globalThis", "ownGlobals")}`,
     },
   };
 }

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { CONFIG_FILE_NAMES } from "../config/index.ts";
 import { fileErrorText, shellWord } from "../domain/index.ts";
 import { PACKAGE_FOLDER, packageManifest } from "./package-manifest.ts";
+import { LEAST_NODE } from "./unfit-node.js";
 import { UserError } from "./user-error.ts";
 
 export async function init(named: string): Promise<void> {
@@ -181,15 +182,15 @@ async function template(path: string): Promise<ProjectFile> {
 }
 
 function manifestText(folder: string): string {
-  const { dependencies, devDependencies, engines } = packageManifest();
+  const { devDependencies } = packageManifest();
   const manifest = {
     name: packageName(folder),
     version: "0.0.0",
     private: true,
     type: "module",
-    engines,
+    engines: { node: `>=${LEAST_NODE.join(".")}` },
     scripts: { start: START, test: TEST, types: "tsc" },
-    dependencies: versionsOf(["zod"], dependencies),
+    dependencies: versionsOf(["zod"], devDependencies),
     // Only for development: an image, or a server, has a Node of its own.
     devDependencies: versionsOf(["@types/node", "node", "typescript"], devDependencies),
     // The package `node` fetches its program in an install script, which npm asks about otherwise.

@@ -6,9 +6,7 @@ export const PACKAGE_FOLDER = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Manifest {
   readonly version: string;
-  readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
-  readonly engines: Readonly<Record<string, string>>;
 }
 
 export function packageManifest(): Manifest {

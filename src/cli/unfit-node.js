@@ -1,21 +1,26 @@
 import { readFileSync } from "node:fs";
 
 /**
+ * The command runs on either database and on the Node that the tests run with. An application that uses PostgreSQL may have an
+ * older one, which `engines` names.
+ * @type {readonly [major: number, minor: number]}
+ */
+export const LEAST_NODE = [24, 10];
+
+/**
  * Why this Node cannot run the service, or undefined. Imports nothing that an old Node does not have.
  * @param {string} version as in `process.versions.node`
  * @param {readonly { readonly node: URL, readonly says: string }[]} packages where a fitting Node may be installed, and how to use it
  * @returns {string | undefined}
  */
 export function unfitNode(version, packages = PACKAGES) {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  const least = numbers(JSON.parse(text).engines.node);
-  if (isAtLeast(version, least)) return undefined;
-  const needed = `this is Node ${version}, and ${least.join(".")} or newer is needed: `;
-  const at = packages.find(({ node }) => isInstalled(node, least));
+  if (isAtLeast(version, LEAST_NODE)) return undefined;
+  const needed = `this is Node ${version}, and ${LEAST_NODE.join(".")} or newer is needed: `;
+  const at = packages.find(({ node }) => isInstalled(node, LEAST_NODE));
   if (at !== undefined) return `${needed}this project has one, which npm uses. ${at.says}`;
   return (
     `${needed}install it from https://nodejs.org, or into ` +
-    `the project with "npm install node@${least[0]}", and start again`
+    `the project with "npm install node@${LEAST_NODE[0]}", and start again`
   );
 }
 

@@ -1,12 +1,27 @@
 import { inspect } from "node:util";
-import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino, stdSerializers } from "pino";
-import { callOnce, readableError } from "../domain/index.ts";
+import { type LoggerOptions as PinoOptions, pino, stdSerializers } from "pino";
+import { callOnce, type Log, readableError } from "../domain/index.ts";
 import { createMinuteCounter } from "./counters.ts";
 import type { WriteLine } from "./log-line.ts";
 import type { Mask } from "./masking/mask.ts";
 import type { TraceIds } from "./tracing/index.ts";
 
-export type { Logger } from "pino";
+/** The part of a pino logger that the service uses. No declaration names pino, which is not installed with the package. */
+export interface Logger extends Record<keyof Log | "fatal", LogMethod> {
+  level: string;
+  child(fields: object, options?: object): Logger;
+  isLevelEnabled(level: string): boolean;
+  flush(done: (error?: Error) => void): void;
+}
+
+interface LogMethod {
+  (fields: unknown, message?: string): void;
+  (message: string): void;
+}
+
+interface DestinationStream {
+  write(line: string): void;
+}
 
 interface LoggerOptions {
   readonly level: string;
@@ -45,7 +60,7 @@ export function withTraceIds(logger: Logger, activeIds: () => TraceIds | undefin
     {},
     {
       formatters: {
-        log(fields) {
+        log(fields: object) {
           const ids = activeIds();
           return ids === undefined ? fields : { ...fields, trace_id: ids.traceId, span_id: ids.spanId };
         },

@@ -1,4 +1,3 @@
-export { sql } from "kysely";
 export type * from "./areas/access.ts";
 export type * from "./areas/alerts.ts";
 export type * from "./areas/attempts.ts";
@@ -47,6 +46,7 @@ export {
 } from "./migrations/apply-migrations.ts";
 export type * from "./once.ts";
 export { type Deadline, MESSAGES } from "./retry-until.ts";
+export { sql } from "./sql.ts";
 export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";
 export {
   causesOf,

@@ -16,8 +16,8 @@ import { type BuiltImage, buildImage } from "./built-image.ts";
 import { command, healthCheck, PROJECT_DOCKERFILE } from "./dockerfile.ts";
 
 const MINUTES = 60_000;
-/** Half of it is OpenTelemetry; the bundle's copies of its dependencies take 2 MB, the presets with their maps half a one. */
-const MAX_BYTES = 48_500_000;
+/** Half of it is the bundle with its maps, the rest Zod and, in a project, Kysely. */
+const MAX_BYTES = 25_000_000;
 
 const HANDLER = `
 import { defineConfig, defineHandler, Rejected, sql } from "oncehook";
