@@ -12,7 +12,7 @@ import { oauthOf, redirectOf } from "./oauth.ts";
 import { ConfigError, type Environment, readVariables } from "./read-variables.ts";
 import { checkDistinct, secretTexts } from "./secrets.ts";
 import { serverOf } from "./server.ts";
-import { sourcesOf } from "./sources.ts";
+import { checkSignedAddresses, sourcesOf } from "./sources.ts";
 import { tracingOf } from "./tracing.ts";
 import { type ConfigReading, EMBEDDED_VARIABLES, serversOwn, VARIABLES } from "./variables.ts";
 
@@ -68,6 +68,7 @@ function readConfig(
   checkDistinct(values, problems);
   if (listens || isEmbedded) checkUserAuthorized(reading, handling.builtInHandlers, isEmbedded);
   const sources = sourcesOf(reading, env, file.sources);
+  if (isEmbedded) checkSignedAddresses(sources, reading);
   const warnings = checkExposure(reading, env, sources);
   const host = URL.parse(values.CALLBACK_BASE_URL ?? "")?.hostname ?? "localhost";
   const notifications = notificationsOf(reading, host);

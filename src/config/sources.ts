@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { closestName, endpointPaths, OAUTH, PLATFORM, pathsOverlap } from "../domain/index.ts";
 import {
+  ADDRESSED_PRESETS,
   LEARNING_PRESETS,
   moreThanSecret,
   PRESET_NAMES,
@@ -9,7 +10,7 @@ import {
 } from "../sources/index.ts";
 import type { OAUTH_VARIABLES } from "./oauth.ts";
 import type { Environment, Problems, Reading } from "./read-variables.ts";
-import type { LIMIT_VARIABLES } from "./server.ts";
+import type { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
 import { cidrs, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
 
 export const SOURCE_VARIABLES = {
@@ -65,6 +66,25 @@ export function sourcesOf(
     problems.add(["MAX_UNVERIFIED_BYTES"], message);
   }
   return { named, presets };
+}
+
+/** Without a listener, nothing but `CALLBACK_BASE_URL` says at which address a platform reaches an application. */
+export function checkSignedAddresses(
+  { named, presets }: ReturnType<typeof sourcesOf>,
+  { values, problems }: Pick<Reading<typeof SERVER_VARIABLES>, "values" | "problems">,
+): void {
+  if (values.CALLBACK_BASE_URL !== undefined) return;
+  const withTitle = [
+    ...named.filter(({ definition }) => definition.signsAddress).map((one) => [one.name, one.definition.facts.title]),
+    ...presets.filter(({ name }) => ADDRESSED_PRESETS.has(name)).map(({ name }) => [name, name]),
+  ] as const;
+  for (const [name, title] of withTitle)
+    problems.add(
+      [`sources.${name}`],
+      `${title} signs the address that is registered there, and nothing says which one it is: set baseUrl, or ` +
+        "CALLBACK_BASE_URL, to the https address of the application, with the path of the mount",
+      ["CALLBACK_BASE_URL"],
+    );
 }
 
 /** Of two sources at one address, one would get the callbacks of both and refuse those of the other. */

@@ -129,6 +129,8 @@ export interface SourceDefinition {
   readonly hmac?: HmacData;
   /** The platform chooses a secret itself, and sends it in a handshake. */
   readonly learns?: true;
+  /** The registered address is signed, or a handshake proves it, and no `url` of the settings says which one it is. */
+  readonly signsAddress?: boolean | undefined;
   /** The proof of a callback, such as `the header Stripe-Signature`. */
   readonly credential: string;
   /** The names at which a credential stands, of callbacks and of handshakes: logs mask them. */

@@ -43,6 +43,8 @@ export function custom(options: CustomSourceOptions): SourceDefinition {
       scheme: ({ origin }) => createCustomScheme({ verify, origin, headers: reads && namesAt(reads).headers }),
       // The function gets the address, and says whether it fits.
       signsPath: true,
+      // Of (body, headers), it reads no address.
+      signsAddress: verify.length === 0 || verify.length > 2,
     };
   });
 }

@@ -64,6 +64,8 @@ export function messageSignatures(options: MessageSignatureSourceOptions): Sourc
     };
     return {
       ...keyParts(options, make),
+      // A sender may cover it although `required` does not name it.
+      signsAddress: true,
       credential: { headers: ["Signature"] },
       contract: { ...contract, signs: signedPlaces(required) },
     };

@@ -11,7 +11,7 @@ import {
 } from "../schemes/public-key.ts";
 import { SIGNATURE_ALGORITHMS } from "../schemes/public-keys.ts";
 import type { Scheme } from "../schemes/scheme.ts";
-import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
+import { coversAddress, coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
 
@@ -42,6 +42,7 @@ export function publicKey(options: PublicKeySourceOptions): SourceDefinition {
     return {
       ...keyParts(options, make),
       secrets: [],
+      signsAddress: coversAddress(signed),
       credential: { headers: [signature.header] },
       contract: { ...contract, signs: signedPlaces(signed, isJson(contract)) },
     };

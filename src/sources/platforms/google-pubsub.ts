@@ -81,6 +81,7 @@ export const googlePubSub = optionsPreset<GooglePubSubOptions>("google-pubsub", 
         ),
       contract: { type },
       signsPath: audience === undefined,
+      signsAddress: audience === undefined,
     };
   },
 });

@@ -48,6 +48,7 @@ export const monday = optionsPreset<MondayOptions>("monday", {
       ...secretParts(options.secret, use, (secrets, environment) =>
         createAddressedScheme({ ...token, keys: sharedSecretKeys(secrets) }, environment, audience),
       ),
+      signsAddress: audience === undefined,
       credential: { headers: ["Authorization"] },
     };
   },

@@ -15,7 +15,7 @@ import { assertReconcilable, settingsOf } from "./source-settings.ts";
 
 export interface SourceParts
   extends SecretParts,
-    Pick<SourceDefinition, "preset" | "facts" | "hmac" | "sign" | "signBody" | "reconcile"> {
+    Pick<SourceDefinition, "preset" | "facts" | "hmac" | "signsAddress" | "sign" | "signBody" | "reconcile"> {
   readonly settings: SourceSettings;
   /** The places from which the scheme reads the proof of a callback. */
   readonly credential: CredentialPlaces;
@@ -48,6 +48,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
     const isWanted = compileFilters(settings);
     return atRegisteredUrl({
       ...rest,
+      signsAddress: settings.url === undefined && (parts.signsAddress === true || provesAddress(contract)),
       settings,
       identity: compiled.identity,
       hasSignedTime: compiled.hasSignedTime,
@@ -69,6 +70,15 @@ export function defineSource(parts: SourceParts): SourceDefinition {
 /** Whether the platform chooses the secret, and sends it in a handshake. */
 export function learnsSecret({ handshakes = [] }: ContractData): boolean {
   return handshakes.some(({ reply }) => reply.kind === "learn");
+}
+
+/** Whether the response to a handshake holds the registered address, as eBay's does. */
+function provesAddress({ handshakes = [] }: ContractData): boolean {
+  const isProof = (value: unknown) => {
+    const { sha256 = [] } = Object(value) as { readonly sha256?: readonly string[] };
+    return sha256.includes("url");
+  };
+  return handshakes.some(({ reply }) => reply.kind === "json" && Object.values(reply.fields).some(isProof));
 }
 
 /** Whether a handshake asks for a proof of the source's secret, which must be one fixed secret then. */

@@ -4,7 +4,7 @@ import { compileHmacData, createHmacScheme } from "../schemes/hmac.ts";
 import type { HmacData } from "../schemes/hmac-data.ts";
 import { keysOf } from "../schemes/secret-keys.ts";
 import { type HmacRequest, signHmacRequest } from "../schemes/sign-hmac.ts";
-import { coversPath, signedPlaces } from "../schemes/signed-content.ts";
+import { coversAddress, coversPath, signedPlaces } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceEnvironment, SourceSettings } from "../source-definition.ts";
 import { learnsSecret, provesSecret } from "./define-source.ts";
@@ -105,6 +105,7 @@ export function hmacParts(scheme: HmacData, contract: ContractData, use: HmacUse
     ...(isProof && { tenantOption: undefined }),
     contract: { ...contract, signs: signedPlaces(scheme.signed, isJson(contract)) },
     hmac: scheme,
+    signsAddress: coversAddress(scheme.signed),
     credential: { headers: [scheme.signature.header].flat() },
     ...(current !== undefined && {
       sign: (request: Omit<HmacRequest, "secret">) => signHmacRequest(scheme, { ...request, secret: current }),

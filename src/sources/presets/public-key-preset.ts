@@ -1,5 +1,5 @@
 import { compilePublicKeyData, createPublicKeyScheme, type PublicKeyData } from "../schemes/public-key.ts";
-import { coversPath } from "../schemes/signed-content.ts";
+import { coversAddress, coversPath } from "../schemes/signed-content.ts";
 import type { TenantSecrets } from "../schemes/tenant-scheme.ts";
 import type { SourceSettings } from "../source-definition.ts";
 import { optionsPreset, type Platform } from "./preset.ts";
@@ -23,6 +23,7 @@ export function publicKeyParts(scheme: PublicKeyData, options: PublicKeyOptions)
       createPublicKeyScheme(scheme, { keys, clock, origin }),
     ),
     secrets: [],
+    signsAddress: coversAddress(scheme.signed),
     credential: { headers: [scheme.signature.header] },
   };
 }

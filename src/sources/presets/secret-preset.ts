@@ -15,6 +15,8 @@ export interface SecretPreset<Options> extends Platform, Pick<PresetData, "signs
   readonly mismatch?: SecretMismatch;
   /** Whether the signature covers the path. Default: false. */
   readonly signsPath?: boolean;
+  /** Whether it covers the whole registered address. Default: false. */
+  readonly signsAddress?: boolean;
   readonly options?: OwnOptions<Options, "secret">;
   /** @throws OptionError for a secret or an option that cannot be used */
   readonly scheme: (secrets: readonly string[], environment: SourceEnvironment, options: Options) => Scheme;
@@ -29,7 +31,7 @@ export function secretPreset<Options extends PresetOptions = PresetOptions>(
   preset: string,
   data: SecretPreset<Options>,
 ): Preset<Options> {
-  const { credential, mismatch, signsPath } = data;
+  const { credential, mismatch, signsPath, signsAddress } = data;
   return presetOf<Options>(preset, {
     ...data,
     options: { secret: "required", ...data.options },
@@ -39,7 +41,7 @@ export function secretPreset<Options extends PresetOptions = PresetOptions>(
         data.scheme(secrets, environment, options),
       );
       const [current] = parts.secrets;
-      return { ...parts, credential, ...(current !== undefined && signing(data, current, options)) };
+      return { ...parts, credential, signsAddress, ...(current !== undefined && signing(data, current, options)) };
     },
   });
 }

@@ -69,6 +69,11 @@ export function coversPath(template: string): boolean {
   return /\{(?:path|target|url|decodedUrl)\}/.test(template);
 }
 
+/** Whether a template signs the registered address, and not only the path of a request. */
+export function coversAddress(template: string): boolean {
+  return /\{(?:url|decodedUrl)\}/.test(template);
+}
+
 /** Texts that follow each other are hashed as one. */
 function join(parts: readonly Part[], request: SignedRequest, timestamp: string): Content | Refused {
   const pieces: Piece[] = [];

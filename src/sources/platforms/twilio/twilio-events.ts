@@ -16,6 +16,7 @@ export const twilioEvents = secretPreset("twilio-events", {
   type: "item.type",
   eventTime: { at: "item.time", unit: "iso" },
   signsPath: true,
+  signsAddress: true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });

@@ -64,6 +64,7 @@ export const twilio = secretPreset("twilio", {
   sample,
   sign: signTwilio,
   signsPath: true,
+  signsAddress: true,
   credential: { headers: ["X-Twilio-Signature"] },
   scheme: (authTokens, { origin }) => createTwilioScheme({ authTokens, origin }),
 });
