@@ -129,7 +129,7 @@ export interface SourceDefinition {
   readonly hmac?: HmacData;
   /** The platform chooses a secret itself, and sends it in a handshake. */
   readonly learns?: true;
-  /** The registered address is signed, or a handshake proves it, and no `url` of the settings says which one it is. */
+  /** The registered address is signed, or proved in a handshake. False where the settings have it as `url`. */
   readonly signsAddress?: boolean | undefined;
   /** The proof of a callback, such as `the header Stripe-Signature`. */
   readonly credential: string;
