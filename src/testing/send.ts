@@ -1,29 +1,16 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { type ConfiguredSource, sourceUrl } from "../configured/index.ts";
-import type { Clock, JsonObject, Version } from "../domain/index.ts";
-import { signedAs, signSample } from "../sources/index.ts";
+import type { ConfiguredSource } from "../configured/index.ts";
+import type { Clock, Version } from "../domain/index.ts";
 import { withHandlersFrames } from "../store/index.ts";
 import type { LogLine } from "./captured-log.ts";
 import { type CallbackResponse, postCallback, toCallbackResponse } from "./post-callback.ts";
+import { signCallback, sourceNamed, type TestCallback } from "./signed-callback.ts";
 
 /** An event as a test gives it; what is left out has a default. */
 export interface TestEvent {
   readonly event_type: string;
   readonly data?: object;
   readonly event_id?: string;
-  /** Seconds since the Unix epoch; the clock's time when left out. */
-  readonly timestamp?: number;
-}
-
-/** A callback of one of the `sources`, as a test gives it; the sample gives the rest. */
-export interface TestCallback {
-  /** The source's name. */
-  readonly source: string;
-  readonly type: string;
-  /** The handler's `data`, over the sample of the platform's shape. */
-  readonly data?: object;
-  /** The event's id, as the platform would send it. */
-  readonly id?: string;
   /** Seconds since the Unix epoch; the clock's time when left out. */
   readonly timestamp?: number;
 }
@@ -83,17 +70,12 @@ export function createSend(sender: Sender) {
   }
 
   async function sendCallback(given: TestCallback, sending: SendOptions = {}, isForged = false): Promise<SentCallback> {
-    const id = `evt_${randomUUID().replaceAll("-", "")}`;
-    const event = { id, timestamp: seconds(), data: {}, ...given };
-    const source = sourceNamed(sender.sources, event.source);
-    const at = new URL(sourceUrl(source, sender.baseUrl));
-    const signed = signSample(signedAs(source.definition, isForged ? "wrong" : "right"), {
-      ...{ source: event.source, type: event.type, id: event.id, data: event.data as JsonObject },
-      time: new Date(event.timestamp * 1_000),
-      ...{ now: clock.now(), url: at, origin: sender.origin, headers: headersOf(sending) },
-      raw: sending.raw === undefined ? undefined : Buffer.from(sending.raw),
-    });
-    const sent = { method: "POST", body: Buffer.from(signed.body), headers: signed.headers };
+    const source = sourceNamed(sender.sources, given.source);
+    const { baseUrl, origin } = sender;
+    const raw = sending.raw === undefined ? undefined : Buffer.from(sending.raw);
+    const signing = { source, baseUrl, origin, isForged, now: clock.now(), headers: headersOf(sending), raw };
+    const { event, ...sent } = signCallback(given, signing);
+    const at = new URL(sent.path, baseUrl);
     const answer = await toCallbackResponse(await fetch(at, sent));
     return { ...answer, event, failure: reportFailure(sender, event.type, answer) };
   }
@@ -109,14 +91,6 @@ export function createSend(sender: Sender) {
 
 function headersOf({ version, headers }: SendOptions): Record<string, string> {
   return { ...(version === undefined ? {} : { "x-api-version": version }), ...headers };
-}
-
-/** @throws TypeError */
-function sourceNamed(sources: readonly ConfiguredSource[], name: string): ConfiguredSource {
-  const source = sources.find((one) => one.name === name);
-  if (source !== undefined) return source;
-  const known = sources.length === 0 ? "none is given in `sources`" : sources.map((one) => one.name).join(", ");
-  throw new TypeError(`send: there is no source ${JSON.stringify(name)}: ${known}`);
 }
 
 function reportFailure(sender: Sender, type: string, { status, headers }: CallbackResponse): string | undefined {
