@@ -1,24 +1,12 @@
 import type { Config, ConfigFile } from "../config/index.ts";
-import { callOnce, type Log, pathMatcher, pathOf } from "../domain/index.ts";
+import { callOnce, pathMatcher, pathOf } from "../domain/index.ts";
 import { createReadOrigin, type ReadOrigin } from "../http/exchange/index.ts";
 import type { Exchange } from "../receive/index.ts";
-import type { AdminFetch, AdminOptions, AdminRequestInfo } from "./admin-fetch.ts";
-import { type EmbeddedOptions, embeddedConfig, servedPaths } from "./embedded-config.ts";
+import type { AdminFetch, AdminRequestInfo } from "./admin-fetch.ts";
+import { embeddedConfig, servedPaths } from "./embedded-config.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import type { OpenedReceiver } from "./open-receiver.ts";
-import type { FetchInfo, Receiver, WorkDone, WorkOptions } from "./receiver.ts";
-
-export interface ReceiverOptions extends EmbeddedOptions {
-  /** Gets the receiver's lines; by default standard output gets those of `LOG_LEVEL` ("warn") and above. */
-  readonly logger?: Log;
-  /**
-   * "loops": the receiver itself looks for due retries, notifications and tokens until `close()`. It is the default.
-   * "none": only `work()` does, for functions.
-   */
-  readonly background?: "loops" | "none";
-  /** Who may use the admin API and its page, which are closed without it. */
-  readonly admin?: AdminOptions;
-}
+import type { FetchInfo, Receiver, ReceiverOptions, WorkDone, WorkOptions } from "./receiver.ts";
 
 /** For the adapters: what a receiver knows of a request's way. */
 export interface ApplicationReceiver extends Receiver {

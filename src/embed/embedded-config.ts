@@ -7,28 +7,13 @@ import {
   startsFlows,
 } from "../config/index.ts";
 import { closestName, endpointPaths } from "../domain/index.ts";
-import type { DatabaseSettings } from "../store/index.ts";
-
-export interface EmbeddedOptions {
-  /**
-   * `postgres://user:password@host/database` or `sqlite:<file>`, a file of its own; else `DATABASE_URL`. A pool of `pg`, or
-   * its settings, says where PostgreSQL is. Its connections are not used.
-   */
-  readonly database?: string | DatabaseSettings;
-  /**
-   * The https address under which platforms reach the application, with the path of the mount; else `CALLBACK_BASE_URL`.
-   * A platform that signs its address needs it.
-   */
-  readonly baseUrl?: string;
-  /** Variables by their names of docs/configuration.md; those of the process that begin with `ONCEHOOK_` when left out. */
-  readonly variables?: Readonly<Record<string, string | undefined>>;
-}
+import type { ReceiverOptions } from "./receiver.ts";
 
 const PREFIX = "ONCEHOOK_";
 const OPTIONS = ["database", "baseUrl", "variables", "logger", "background", "admin"];
 
 /** @throws ConfigError that names each problem as its author wrote it: an option, or a variable with its prefix */
-export function embeddedConfig(file: ConfigFile, options: EmbeddedOptions): Config {
+export function embeddedConfig(file: ConfigFile, options: ReceiverOptions): Config {
   const variables = variablesOf(options);
   const { database = variables.DATABASE_URL, baseUrl = variables.CALLBACK_BASE_URL } = options;
   const given = { ...variables, DATABASE_URL: undefined, CALLBACK_BASE_URL: baseUrl };
@@ -48,7 +33,7 @@ const NO_DATABASE =
   `database: is not set; give createReceiver a database: "postgres://user:password@host/database" or "sqlite:<file>", ` +
   `or set ${PREFIX}DATABASE_URL`;
 
-function variablesOf({ variables }: EmbeddedOptions): Environment {
+function variablesOf({ variables }: ReceiverOptions): Environment {
   if (variables !== undefined) return variables;
   const own = Object.entries(process.env).filter(([name]) => name.startsWith(PREFIX));
   return Object.fromEntries(own.map(([name, value]) => [name.slice(PREFIX.length), value]));
@@ -67,7 +52,7 @@ function optionProblems(options: object): string[] {
 /** A name of a variable; those of tracing are OpenTelemetry's. */
 const VARIABLE = /\b(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|SOURCES|HANDLERS|PORT|HOST|CAPTURE)\b/g;
 
-function renamed(text: string, { database, baseUrl, variables }: EmbeddedOptions): string {
+function renamed(text: string, { database, baseUrl, variables }: ReceiverOptions): string {
   return text.replaceAll(VARIABLE, (name) => {
     if (name === "DATABASE_URL" && database !== undefined) return "database";
     if (name === "CALLBACK_BASE_URL" && baseUrl !== undefined) return "baseUrl";

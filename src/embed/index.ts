@@ -1,5 +1,6 @@
 export type * from "./admin-fetch.ts";
-export { createReceiver, type ReceiverOptions } from "./create-receiver.ts";
+export { type AdminHandlerOptions, type AdminReceiver, toAdminHandler } from "./admin-node-handler.ts";
+export { createReceiver } from "./create-receiver.ts";
 export type { LambdaEvent, LambdaResponse } from "./lambda-exchange.ts";
 export { type LambdaHandler, toLambdaHandler } from "./lambda-handler.ts";
 export { type NextJsHandler, type NextJsHandlerOptions, toNextJsHandler } from "./next-js-handler.ts";

@@ -4,9 +4,8 @@ import { configuredSources, maskOf } from "../configured/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { createLogger, type Logger, SecretValues } from "../observability/index.ts";
 import { type Exchange, RequestSequence, UnverifiedBodies } from "../receive/index.ts";
-import type { ReceiverOptions } from "./create-receiver.ts";
 import { logDestination } from "./log-destination.ts";
-import type { WorkDone, WorkOptions } from "./receiver.ts";
+import type { ReceiverOptions, WorkDone, WorkOptions } from "./receiver.ts";
 
 export type OpenedReceiver = Awaited<ReturnType<typeof openReceiver>>;
 

@@ -1,5 +1,31 @@
+import type { Log } from "../domain/index.ts";
 import type { Exchange } from "../receive/index.ts";
-import type { AdminFetch } from "./admin-fetch.ts";
+import type { DatabaseSettings } from "../store/index.ts";
+import type { AdminFetch, AdminOptions } from "./admin-fetch.ts";
+
+export interface ReceiverOptions {
+  /**
+   * `postgres://user:password@host/database` or `sqlite:<file>`, a file of its own; else `DATABASE_URL`. A pool of `pg`, or
+   * its settings, says where PostgreSQL is. Its connections are not used.
+   */
+  readonly database?: string | DatabaseSettings;
+  /**
+   * The https address under which platforms reach the application, with the path of the mount; else `CALLBACK_BASE_URL`.
+   * A platform that signs its address needs it.
+   */
+  readonly baseUrl?: string;
+  /** Variables by their names of docs/configuration.md; those of the process that begin with `ONCEHOOK_` when left out. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
+  /** Gets the receiver's lines; by default standard output gets those of `LOG_LEVEL` ("warn") and above. */
+  readonly logger?: Log;
+  /**
+   * "loops": the receiver itself looks for due retries, notifications and tokens until `close()`. It is the default.
+   * "none": only `work()` does, for functions.
+   */
+  readonly background?: "loops" | "none";
+  /** Who may use the admin API and its page, which are closed without it. */
+  readonly admin?: AdminOptions;
+}
 
 /** Facts about a request that a `Request` does not have. */
 export interface FetchInfo {
