@@ -90,7 +90,7 @@ export function createBackgroundWork(
     /** Goes on with what operators have asked for, and looks for events that never arrived. */
     async runRest(over: AbortSignal): Promise<void> {
       await bulkReplays.round(over);
-      if (!over.aborted) await reconciliation.round();
+      if (!over.aborted) await reconciliation.round(over);
     },
     /** From here on no poller begins a round: what it took on late in a drain would be cut off. */
     beginStop(): void {

@@ -1,4 +1,4 @@
-import { startReencryption } from "../credentials/index.ts";
+import { reencryptAll, startReencryption } from "../credentials/index.ts";
 import { createRetentionSweep, startRetentionJob } from "../upkeep/index.ts";
 import type { Assembled } from "./assemble.ts";
 import { POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
@@ -33,21 +33,36 @@ const retentionSweep = ({ config, services, captureBuffer }: Assembled) =>
 /** Resolves with how many events ran, and whether nothing that is due was left when it ended. */
 export type RunWhatIsDue = (over: AbortSignal) => Promise<{ readonly ran: number; readonly isDone: boolean }>;
 
-/** A round of everything, for a process that stays only as long as it is called. Retention comes by once an hour. */
+/** A round of everything, for a process that stays only as long as it is called. Upkeep comes by once an hour. */
 export function createOneRound(assembled: Assembled): RunWhatIsDue {
-  const { services, background } = assembled;
-  const { log } = services.receiver;
-  const sweep = retentionSweep(assembled);
-  let sweptAt = Number.NEGATIVE_INFINITY;
+  const { background } = assembled;
+  const keepUp = createUpkeep(assembled);
+  let keptUpAt = Number.NEGATIVE_INFINITY;
   return async (over) => {
-    const ran = await background.runDue(over);
+    let ran = await background.runDue(over);
     if (!over.aborted) await background.runRest(over);
-    if (!over.aborted && performance.now() - sweptAt > SWEEP_EVERY_MS) {
-      sweptAt = performance.now();
-      await sweep(() => over.aborted).catch((err: unknown) => log.warn({ err }, "the retention job failed"));
+    // A reconciliation may have accepted events that never arrived.
+    if (!over.aborted) ran += await background.runDue(over);
+    if (!over.aborted && performance.now() - keptUpAt > UPKEEP_EVERY_MS) {
+      keptUpAt = performance.now();
+      await keepUp(() => over.aborted);
     }
     return { ran, isDone: !over.aborted };
   };
 }
 
-const SWEEP_EVERY_MS = 3_600_000;
+const UPKEEP_EVERY_MS = 3_600_000;
+
+/** Retention, and values that an earlier key has encrypted. */
+function createUpkeep(assembled: Assembled) {
+  const { config, services } = assembled;
+  const { store, encryptor, log } = services.receiver;
+  const sweep = retentionSweep(assembled);
+  return async (isOver: () => boolean): Promise<void> => {
+    await sweep(isOver).catch((err: unknown) => log.warn({ err }, "the retention job failed"));
+    if (config.previousEncryptionKeys.length === 0 || isOver()) return;
+    await reencryptAll(store.encryptedValues, encryptor, isOver).catch((err: unknown) =>
+      log.warn({ err }, "values of an earlier ENCRYPTION_KEY could not be encrypted again"),
+    );
+  };
+}

@@ -1,4 +1,4 @@
 export * from "./credential-uses.ts";
 export { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
 export type { LearntSecrets } from "./learnt-secrets.ts";
-export { startReencryption } from "./reencryption.ts";
+export { reencryptAll, startReencryption } from "./reencryption.ts";

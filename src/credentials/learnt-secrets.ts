@@ -119,6 +119,14 @@ export class LearntSecrets {
     return this.#poller.stop;
   }
 
+  /**
+   * For a process without that loop: looks when the last look is so old, since an operator may have forgotten a secret.
+   * @returns undefined where it is not
+   */
+  lookAfter(ms: number): Promise<void> | undefined {
+    return performance.now() - this.#lookedAt < ms ? undefined : this.#lookSometimes();
+  }
+
   async #learn(source: string, secret: string, address = ""): Promise<boolean> {
     const { store, encryptor, clock, log, fingerprint } = this.#deps;
     const print = fingerprint(source, secret);

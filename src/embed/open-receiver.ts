@@ -1,15 +1,15 @@
-import { assemble, beginRounds, createOneRound, receiveParts, takeStore, UndoSteps } from "../app/index.ts";
+import { type Assembled, assemble, beginRounds, receiveParts, takeStore, UndoSteps } from "../app/index.ts";
 import type { Config, ConfigFile } from "../config/index.ts";
 import { configuredSources, maskOf } from "../configured/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { createLogger, type Logger, SecretValues } from "../observability/index.ts";
 import { type Exchange, RequestSequence, UnverifiedBodies } from "../receive/index.ts";
+import { createCalledWork } from "./called-work.ts";
 import { logDestination } from "./log-destination.ts";
 import type { ReceiverOptions, WorkDone, WorkOptions } from "./receiver.ts";
 
 export type OpenedReceiver = Awaited<ReturnType<typeof openReceiver>>;
 
-const WORK_MS = 20_000;
 /** The time that a request under way may take to arrive during a close. */
 const CLOSE_GRACE_MS = 2_000;
 
@@ -64,30 +64,32 @@ async function open(config: Config, file: ConfigFile, options: OpenOptions, undo
   });
   if (kind === "loops") beginRounds(assembled, {}, undo);
   if (config.isBaseUrlGiven) await receiver.store.settings.noteBaseUrl(config.baseUrl);
-  const oneRound = createOneRound(assembled);
-  let hasAccepted = false;
-  receiver.events.on("accepted", () => {
-    hasAccepted = true;
-  });
   const flush = async (): Promise<void> => void (await Promise.all([callbackLog.flush(), rollups.flush()]));
+  const called = createCalledWork(assembled);
+  undo.add("calls of work()", called.close);
+  const lookForSecrets = kind === "none" ? secretLookup(assembled) : undefined;
   return {
     assembled,
-    start: (exchange: Exchange): void => requests.start(exchange),
-    async work({ budgetMs = WORK_MS, signal }: WorkOptions): Promise<WorkDone> {
-      const limit = AbortSignal.timeout(budgetMs);
-      const done = await oneRound(signal === undefined ? limit : AbortSignal.any([limit, signal]));
+    start: (exchange: Exchange): void => requests.start(exchange, lookForSecrets?.()),
+    async work(given: WorkOptions): Promise<WorkDone> {
+      const done = await called.work(given);
       await flush();
       return done;
     },
     flush,
     /** A function stays alive for it: it runs accepted events, which nothing else would run soon, and stores the log. */
     async afterResponse(): Promise<void> {
-      if (kind === "none" && hasAccepted) {
-        hasAccepted = false;
-        await background.runDue();
-      }
+      if (kind === "none") await called.afterResponse();
       await flush();
     },
     close: () => undo.run(),
   };
+}
+
+const LOOK_EVERY_MS = 5_000;
+
+/** Without loops, a callback looks for secrets that another instance has learnt, or an operator has forgotten. */
+function secretLookup({ services: { configured, learntSecrets } }: Assembled) {
+  const learns = configured.some(({ definition }) => definition.learns);
+  return learns ? () => learntSecrets?.lookAfter(LOOK_EVERY_MS) : undefined;
 }

@@ -51,7 +51,8 @@ export async function recordAcceptedRun(
   outcome: Outcome,
   receiver: Receiver,
 ): Promise<void> {
-  const { store, clock, log, events } = receiver;
+  const { store, clock, log, events, concurrency } = receiver;
+  const ended = concurrency.beginOutsideLimit();
   const now = clock.now();
   const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
   try {
@@ -63,5 +64,7 @@ export async function recordAcceptedRun(
   } catch (err) {
     // The event is still accepted, and its next run determines its outcome.
     log.error({ err, source: key.source, event_id: key.eventId }, "how an accepted event ended could not be stored");
+  } finally {
+    ended();
   }
 }

@@ -36,16 +36,19 @@ export interface ScheduledSource extends ReconcileDependencies {
 
 /** Reconciles each source at its interval, in one process at a time. */
 export function createReconcilePoller(sources: readonly ScheduledSource[]): Poller & {
-  readonly round: () => Promise<void>;
+  /** Begins no further request once `over` aborts. */
+  readonly round: (over?: AbortSignal) => Promise<void>;
 } {
   const stopping = new AbortController();
   const [first] = sources;
-  const round = async () => {
-    const runs = await Promise.allSettled(sources.map((source) => runWhenDue(source, stopping.signal)));
+  const round = async (over?: AbortSignal) => {
+    const signal = over === undefined ? stopping.signal : AbortSignal.any([stopping.signal, over]);
+    const runs = await Promise.allSettled(sources.map((source) => runWhenDue(source, signal)));
     for (const run of runs) if (run.status === "rejected") throw run.reason;
   };
-  const loop = createPoller(round, (error) =>
-    first?.log.error({ err: error }, "due reconciliations could not be looked up; they are looked up again"),
+  const loop = createPoller(
+    () => round(),
+    (error) => first?.log.error({ err: error }, "due reconciliations could not be looked up; they are looked up again"),
   );
   return {
     start(intervalMs) {

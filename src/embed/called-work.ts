@@ -1,0 +1,68 @@
+import { type Assembled, createOneRound } from "../app/index.ts";
+import type { WorkDone, WorkOptions } from "./receiver.ts";
+
+/** Also what a function may stay for after a response. */
+const WORK_MS = 20_000;
+
+/** The work of a process that runs only while it is called: `work()`, and what a response leaves to be done. */
+export function createCalledWork(assembled: Assembled) {
+  const { background, services } = assembled;
+  const { events, concurrency, log } = services.receiver;
+  const oneRound = createOneRound(assembled);
+  const closing = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+  let hasAccepted = false;
+  events.on("accepted", () => {
+    hasAccepted = true;
+  });
+
+  async function whileOpen<T>(work: (over: AbortSignal) => Promise<T>, limits: readonly AbortSignal[]): Promise<T> {
+    const working = work(AbortSignal.any([closing.signal, ...limits]));
+    underWay.add(working);
+    try {
+      return await working;
+    } finally {
+      underWay.delete(working);
+    }
+  }
+
+  async function runAccepted(over: AbortSignal): Promise<void> {
+    // Answer mode `within`: a run goes on after its response.
+    await untilEnded(concurrency, over);
+    if (!hasAccepted) return;
+    hasAccepted = false;
+    try {
+      await background.runDue(over);
+    } catch (err) {
+      hasAccepted = true;
+      log.warn({ err }, "accepted events could not be run after a response; the next response or work() runs them");
+    }
+  }
+
+  return {
+    work: ({ budgetMs = WORK_MS, signal }: WorkOptions): Promise<WorkDone> => {
+      const limit = AbortSignal.timeout(budgetMs);
+      return whileOpen(oneRound, signal === undefined ? [limit] : [limit, signal]);
+    },
+    /** Never rejects. */
+    afterResponse: (): Promise<void> => whileOpen(runAccepted, [AbortSignal.timeout(WORK_MS)]),
+    /** Begins nothing more, and waits for what is under way. */
+    async close(): Promise<void> {
+      closing.abort();
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+interface Concurrency {
+  idle(): Promise<void>;
+  outsideLimitEnded(): Promise<void>;
+}
+
+/** Resolves when no callback and no run is under way, or once `over` aborts. */
+async function untilEnded(concurrency: Concurrency, over: AbortSignal): Promise<void> {
+  const { promise: isOver, resolve } = Promise.withResolvers<void>();
+  if (over.aborted) return;
+  over.addEventListener("abort", () => resolve(), { once: true });
+  await Promise.race([concurrency.idle().then(() => concurrency.outsideLimitEnded()), isOver]);
+}

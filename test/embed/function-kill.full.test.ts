@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { runChild } from "../support/child.ts";
+import { type Dialect, withDatabase } from "../support/databases.ts";
+import { countOf, rowsOf } from "../support/effects.ts";
+import type { FunctionMode } from "../support/functions.ts";
+import type { Target } from "../support/open-target.ts";
+import { until } from "../support/until.ts";
+
+const CHILD = "test/support/function-child.ts";
+const STATUSES: Record<FunctionMode, number> = { after: 200, within: 200, failing: 500, rejected: 200, refused: 401 };
+
+/** Sends a callback to a function, which is killed with SIGKILL once it has answered. */
+async function killedAfter(mode: FunctionMode, { url }: Target): Promise<number> {
+  const { stdout, stderr, signal } = await runChild(CHILD, [url, mode]);
+  expect({ mode, stderr, signal }).toEqual({ mode, stderr: "", signal: "SIGKILL" });
+  return JSON.parse(stdout).status;
+}
+
+/** Retries of a second, and on PostgreSQL a lease that the killed function held: on SQLite the next opening ends it. */
+async function allDue(target: Target): Promise<void> {
+  const isLater = target.dialect === "postgres" ? "next_attempt_at > now() OR leased_until > now()" : SQLITE_LATER;
+  await until(async () => (await countOf(target, "oncehook_failures", isLater)) === 0);
+}
+
+const SQLITE_LATER = "next_attempt_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+
+describe.each<Dialect>(["sqlite", "postgres"])("a function that is killed after each answer, on %s", (dialect) => {
+  it("a new process completes all with one call of work(), and the callback log has what flush() covered", () =>
+    withDatabase(dialect, async (target) => {
+      const seen: Record<string, number> = {};
+      for (const mode of Object.keys(STATUSES) as FunctionMode[]) seen[mode] = await killedAfter(mode, target);
+      expect(seen).toEqual(STATUSES);
+      await allDue(target);
+      const { stdout, stderr } = await runChild(CHILD, [target.url, "work"]);
+      expect([stderr, JSON.parse(stdout)]).toEqual(["", { ran: 3, isDone: true }]);
+      const effects = await rowsOf(target, "SELECT event_id FROM effects ORDER BY event_id");
+      expect(effects).toEqual([{ event_id: "evt_after" }, { event_id: "evt_failing" }, { event_id: "evt_within" }]);
+      // A rejected event is kept for a replay: its next run would be rejected too.
+      const kept = await rowsOf(target, "SELECT event_id FROM oncehook_failures");
+      expect(kept).toEqual([{ event_id: "evt_rejected" }]);
+      const logged = await rowsOf(target, "SELECT response_status FROM oncehook_callbacks ORDER BY id");
+      expect(logged.map(({ response_status }) => Number(response_status))).toEqual(Object.values(STATUSES));
+    }));
+});
