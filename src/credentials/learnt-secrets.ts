@@ -120,7 +120,7 @@ export class LearntSecrets {
   }
 
   /**
-   * For a process without that loop: looks when the last look is so old, since an operator may have forgotten a secret.
+   * For a process without that loop: looks when the last look is so old. An operator may have forgotten a secret.
    * @returns undefined where it is not
    */
   lookAfter(ms: number): Promise<void> | undefined {
