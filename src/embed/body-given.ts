@@ -4,12 +4,24 @@ interface ParsedMessage extends IncomingMessage {
   readonly body?: unknown;
   /** Of Nest's `rawBody: true`, and of Google's functions. */
   readonly rawBody?: unknown;
-  /** Express's application; 4 has `_router`. */
-  readonly app?: { readonly router?: Router; readonly _router?: Router };
+  readonly app?: ExpressApplication;
+}
+
+interface ExpressApplication {
+  readonly router?: Router;
+  /** Of Express 4, whose `router` throws. */
+  readonly _router?: Router;
+  readonly parent?: ExpressApplication;
 }
 
 interface Router {
-  readonly stack?: readonly { readonly name?: string }[];
+  readonly stack?: readonly Layer[];
+}
+
+interface Layer {
+  readonly name?: string;
+  /** A router has layers of its own. */
+  readonly handle?: Router;
 }
 
 const PARSERS: Readonly<Record<string, string>> = {
@@ -30,30 +42,52 @@ export function bodyGiven(message: ParsedMessage): Uint8Array | Error | undefine
   const bytes = [message.rawBody, message.body].find((one) => one instanceof Uint8Array);
   // A parser inflates what it reads: those are other bytes than the platform signed.
   if (bytes !== undefined && encoding === "identity") return bytes;
-  return new Error(bytes === undefined ? consumedMessage(message) : inflatedMessage(encoding));
+  return new Error(bytes === undefined ? consumedMessage(message) : inflatedMessage(message, encoding));
 }
+
+const GONE = "and the bytes that the platform signed are gone";
+const MOUNT = "app.use(toNodeHandler(receiver))";
+const IN_NEST = `Call ${MOUNT} before app.listen() and app.init()`;
 
 function consumedMessage(message: ParsedMessage): string {
-  const parser = parserOf(message);
-  const place = "app.use(toNodeHandler(receiver))";
+  const { parser, isNest } = parserOf(message);
+  if (isNest)
+    return (
+      `Nest's default parser ${parser ?? ""} has read the body before the receiver, ${GONE}. ${IN_NEST}, or create ` +
+      "the application with NestFactory.create(AppModule, { rawBody: true })"
+    );
+  if (parser !== undefined)
+    return `${parser} has read the body before the receiver, ${GONE}. Move ${MOUNT} above app.use(${parser})`;
   return (
-    `${parser} has read the body before the receiver, and the bytes that the platform signed are gone. Move ${place} ` +
-    `above ${parser}; in Nest, call it before app.listen(), or create the application with { rawBody: true }`
+    `something has read the body before the receiver, ${GONE}. Give toNodeHandler(receiver) the request before any ` +
+    "parser or middleware reads it; in Fastify, register the plugin of oncehook/fastify"
   );
 }
 
-function inflatedMessage(encoding: string): string {
-  return (
-    `a parser has inflated a body of the encoding ${encoding} before the receiver, and the bytes that the platform ` +
-    "signed are gone. Move app.use(toNodeHandler(receiver)) above the parser"
-  );
+function inflatedMessage(message: ParsedMessage, encoding: string): string {
+  const { parser = "a parser", isNest } = parserOf(message);
+  const remedy = isNest ? IN_NEST : `Move ${MOUNT} above app.use(${parser})`;
+  return `${parser} has inflated a body of the encoding ${encoding} before the receiver, ${GONE}. ${remedy}`;
 }
 
-/** The parser of the router that fits the request. */
-function parserOf({ app, headers }: ParsedMessage): string {
-  const { stack = [] } = app?.router ?? app?._router ?? {};
-  const found = stack.flatMap(({ name = "" }) => PARSERS[name] ?? []);
+/** The parser of Express that fits the request, and whether the application is one of Nest. */
+function parserOf({ app, headers }: ParsedMessage) {
+  const layers = layersOf(app);
+  const parsers = layers.flatMap(({ name = "" }) => PARSERS[name] ?? []);
   const type = headers["content-type"] ?? "";
   const kind = type.includes("json") ? "json" : type.includes("x-www-form-urlencoded") ? "urlencoded" : "";
-  return found.find((name) => kind !== "" && name.includes(kind)) ?? found[0] ?? "a parser";
+  return {
+    parser: parsers.find((name) => kind !== "" && name.includes(kind)) ?? parsers[0],
+    // Nest's adapter begins the application with a layer that calls its hook.
+    isNest: layers.some(({ handle }) => typeof handle === "function" && String(handle).includes("onRequestHook")),
+  };
+}
+
+/** Those of the application, of its routers, and of the applications in which it is mounted. */
+function layersOf(app: ExpressApplication | undefined): readonly Layer[] {
+  if (app === undefined) return [];
+  const inside = ({ stack = [] }: Router): readonly Layer[] =>
+    stack.flatMap((layer) => [layer, ...(layer.handle === undefined ? [] : inside(layer.handle))]);
+  const { _router: older } = app;
+  return [...inside(older ?? app.router ?? {}), ...layersOf(app.parent)];
 }

@@ -11,6 +11,8 @@ import type { FetchInfo, Receiver, ReceiverOptions, WorkDone, WorkOptions } from
 /** For the adapters: what a receiver knows of a request's way. */
 export interface ApplicationReceiver extends Receiver {
   readonly originOf: ReadOrigin;
+  /** Those of its addresses; a part such as `:shop` is a parameter. */
+  readonly paths: readonly string[];
   readonly background: NonNullable<ReceiverOptions["background"]>;
 }
 
@@ -29,6 +31,7 @@ const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 class LazyReceiver implements ApplicationReceiver {
   readonly originOf: ReadOrigin;
+  readonly paths: readonly string[];
   readonly background: NonNullable<ReceiverOptions["background"]>;
   readonly #config: Config;
   readonly #file: ConfigFile;
@@ -46,7 +49,8 @@ class LazyReceiver implements ApplicationReceiver {
     this.#file = file;
     this.#options = options;
     this.background = options.background ?? "loops";
-    this.#isServed = pathMatcher(servedPaths(config));
+    this.paths = servedPaths(config);
+    this.#isServed = pathMatcher(this.paths);
     this.originOf = createReadOrigin(config.listen.trustProxy);
   }
 

@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pathOf } from "../domain/index.ts";
-import { NodeExchange, type ReadOrigin } from "../http/exchange/index.ts";
-import type { BodyReader } from "../receive/index.ts";
+import type { ReadOrigin } from "../http/exchange/index.ts";
 import { normalAddress } from "../system/index.ts";
-import { bodyGiven } from "./body-given.ts";
+import { ApplicationExchange } from "./application-exchange.ts";
 import type { ApplicationReceiver } from "./create-receiver.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -30,49 +28,11 @@ export function toNodeHandler(receiver: Receiver, options: NodeHandlerOptions = 
       ? direct
       : (message) => ({ ...direct(message), address: normalAddress(clientAddress(message) ?? "") });
   return (request, response, next) => {
-    const exchange = new ApplicationExchange(request, response, originOf);
-    if (receiver.handle(exchange)) return;
-    if (exchange.takeMountedPath() && receiver.handle(exchange)) return;
+    const exchange = new ApplicationExchange(request, response, { originOf });
+    if (receiver.handle(exchange) || (exchange.takeMountedPath() && receiver.handle(exchange))) return exchange.hold();
     if (next !== undefined) return next();
     exchange.respond(404, { "content-type": "application/json; charset=utf-8" }, JSON.stringify(NOT_FOUND), false);
   };
 }
 
 const NOT_FOUND = { error: "not found" };
-
-/** A request with what Express and Nest add. */
-export interface FrameworkMessage extends IncomingMessage {
-  readonly originalUrl?: string;
-}
-
-class ApplicationExchange extends NodeExchange {
-  override readonly target: string;
-  override readonly ownsPieces = false;
-  path: string;
-  readonly #message: FrameworkMessage;
-
-  constructor(message: FrameworkMessage, response: ServerResponse, originOf: ReadOrigin) {
-    super(message, response, { originOf });
-    this.#message = message;
-    this.target = message.originalUrl ?? message.url ?? "";
-    this.path = pathOf(this.target);
-  }
-
-  /** Mounted by a framework below a path of which `baseUrl` knows nothing. @returns whether there is such a path */
-  takeMountedPath(): boolean {
-    const mounted = pathOf(this.#message.url ?? "");
-    if (mounted === this.path) return false;
-    this.path = mounted;
-    return true;
-  }
-
-  override readBody(reader: BodyReader): void {
-    const given = bodyGiven(this.#message);
-    if (given === undefined) super.readBody(reader);
-    else if (given instanceof Error) reader.consumed(given);
-    else {
-      if (given.length > 0) reader.piece(given);
-      reader.end();
-    }
-  }
-}

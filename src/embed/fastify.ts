@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pathOf } from "../domain/index.ts";
+import { readOriginOf } from "../http/exchange/index.ts";
+import { ApplicationExchange } from "./application-exchange.ts";
+import type { ApplicationReceiver } from "./create-receiver.ts";
+import type { Receiver } from "./receiver.ts";
+
+export interface OncehookFastifyOptions {
+  readonly receiver: Receiver;
+  /** Fastify takes it off the routes; it may stand in `baseUrl`. */
+  readonly prefix?: string;
+}
+
+/** The parts of Fastify's instance that the plugin needs: nothing of Fastify is loaded here. */
+interface FastifyScope {
+  readonly prefix: string;
+  removeAllContentTypeParsers(): void;
+  // biome-ignore lint/suspicious/noExplicitAny: Fastify's own types are generic in each of these.
+  addContentTypeParser(type: string, parser: (request: any, payload: any, done: (error: null) => void) => void): any;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  all(path: string, handler: (request: any, reply: any) => void): any;
+}
+
+interface FastifyRequest {
+  readonly raw: IncomingMessage;
+  readonly originalUrl: string;
+  /** By its `trustProxy`. */
+  readonly ip: string;
+  readonly protocol: "http" | "https";
+}
+
+interface FastifyReply {
+  readonly raw: ServerResponse;
+  hijack(): void;
+}
+
+/**
+ * A plugin for Fastify: `app.register(oncehook, { receiver })`. It adds the addresses of the receiver, in a scope of its
+ * own whose parser reads nothing. The application's routes and parsers stay as they are, and the receiver stays the
+ * application's: it closes it.
+ * @throws TypeError without a receiver
+ */
+export function oncehook(scope: FastifyScope, options: OncehookFastifyOptions, done: (error?: Error) => void): void {
+  const { paths, originOf, handle } = parseReceiver(options.receiver);
+  const { prefix } = scope;
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser("*", (_request, _payload, ready) => ready(null));
+  const answer = (request: FastifyRequest, reply: FastifyReply, mount: string) => {
+    const { raw, ip, protocol, originalUrl } = request;
+    reply.hijack();
+    const origin = readOriginOf(originOf, { address: ip, protocol, headers: raw.headers });
+    const exchange = new ApplicationExchange(raw, reply.raw, { originOf: () => origin, target: originalUrl });
+    exchange.takeMountedPath(pathOf(raw.url ?? "").slice(mount.length));
+    if (handle(exchange)) exchange.hold();
+    else exchange.respond(404, { "content-type": "application/json; charset=utf-8" }, '{"error":"not found"}', false);
+  };
+  for (const path of paths) {
+    const isOfBaseUrl = path.startsWith(`${prefix}/`);
+    const mount = isOfBaseUrl ? "" : prefix;
+    const route = isOfBaseUrl ? path.slice(prefix.length) : path;
+    scope.all(route, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, mount));
+  }
+  done();
+}
+
+function parseReceiver(receiver: Receiver | undefined) {
+  const { paths, originOf } = (receiver ?? {}) as Partial<ApplicationReceiver>;
+  if (receiver === undefined || paths === undefined || originOf === undefined)
+    throw new TypeError("app.register(oncehook, { receiver }): expected the receiver that createReceiver returns");
+  return { paths, originOf, handle: receiver.handle.bind(receiver) };
+}
