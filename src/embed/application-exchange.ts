@@ -39,7 +39,7 @@ export class ApplicationExchange extends NodeExchange {
     return true;
   }
 
-  /** Keeps the body until it is read: another listener, such as an APM's, would let it pass while the request waits. */
+  /** Keeps the body until it is read. While the request waits, another listener, such as an APM's, would let it pass. */
   hold(): void {
     const message = this.#message;
     if (this.#isReading || this.method === "GET" || message.readableFlowing !== true || message.readableDidRead) return;
