@@ -1,23 +1,32 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { CONFIG_FILE_NAMES } from "../config/index.ts";
 import { fileErrorText, shellWord } from "../domain/index.ts";
-import { PACKAGE_FOLDER, packageManifest } from "./package-manifest.ts";
+import { PACKAGE_FOLDER } from "./package-manifest.ts";
+import { askKind, type Project, type ProjectFile, type ProjectKind, projectOf } from "./project-kinds.ts";
 import { LEAST_NODE } from "./unfit-node.js";
 import { UserError } from "./user-error.ts";
 
-export async function init(named: string): Promise<void> {
+export interface InitOptions {
+  /** Asked for where a person is at the terminal; a service otherwise. */
+  readonly kind?: ProjectKind | undefined;
+}
+
+export async function init(named: string, options: InitOptions = {}): Promise<void> {
   const folder = resolve(named);
   if (folder === resolve(PACKAGE_FOLDER))
     throw new UserError("this is Oncehook's own folder; name the one of your project, such as: init ../my-receiver");
   // Read first: invalid JSON is reported before anything is written.
-  manifestIn(folder);
-  const { written, kept } = await scaffold(folder);
+  const before = manifestIn(folder);
+  const isAtTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  const kind = options.kind ?? (isAtTerminal ? await askKind(process.stdin, process.stdout) : "service");
+  const project = projectOf(kind);
+  const { written, kept } = await scaffold(folder, project, before);
   const yours = kept.length === 0 ? "" : `\nYours, and left as it was: ${kept.join(", ")}\n`;
-  process.stdout.write(
-    `Written to ${folder}:\n\n${indented(written)}${yours}\nNext:\n\n${indented(nextSteps(folder))}\n`,
-  );
+  const next = nextSteps(folder, project, { before, isEnvKept: kept.includes(ENV_FILE) });
+  process.stdout.write(`Written to ${folder}:\n\n${indented(written)}${yours}\nNext:\n\n${indented(next)}\n`);
 }
 
 function indented(lines: readonly string[]): string {
@@ -26,65 +35,84 @@ function indented(lines: readonly string[]): string {
 
 interface Manifest {
   readonly type?: string;
-  /** There is no package.json yet. */
-  readonly isAbsent?: true;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly scripts?: Readonly<Record<string, string>>;
 }
 
-const SAMPLE = `npx oncehook send parcel_shipped --data '{"parcel_id":"p1","weight_grams":250}'`;
+/** Without a package.json, or with one that npm made for its first package, init writes it. */
+function isOurs(manifest: Manifest | undefined): boolean {
+  return manifest === undefined || Object.keys(manifest).join() === "dependencies";
+}
+
+interface Found {
+  readonly before: Manifest | undefined;
+  readonly isEnvKept: boolean;
+}
 
 /**
- * The commands that come next, to be typed in the current folder, one after the other. A package.json that was there is not
+ * The commands that come next, to be typed in the current folder, one after the other. A package.json of the user is not
  * changed: what it lacks is typed.
  */
-function nextSteps(folder: string): string[] {
+function nextSteps(folder: string, project: Project, { before, isEnvKept }: Found): string[] {
   const place = relative(process.cwd(), folder);
-  const manifest = manifestIn(folder);
-  const { scripts = {}, dependencies = {}, devDependencies = {} } = manifest;
-  const has = (name: string) => dependencies[name] !== undefined || devDependencies[name] !== undefined;
-  // The one that init wrote has all of it.
-  const isOwn = scripts.start === START;
+  const { scripts, dependencies, devDependencies, run } = project;
+  const first = place === "" ? [] : [`cd ${shellWord(place)}`];
+  if (before === undefined || isOurs(before)) return [...first, ...installSteps(folder, ""), "npm test", ...run];
+  const has = (name: string) =>
+    before.dependencies?.[name] !== undefined || before.devDependencies?.[name] !== undefined;
+  const lacking = (names: object) => Object.keys(names).filter((name) => !has(name));
+  const packages = lacking(dependencies).map((name) => ` ${name}`);
+  const { node: _node, ...tools } = devDependencies;
+  const development = project.isApplication ? lacking(tools) : [];
+  const [start = "", ...samples] = run;
+  const runsTests = String(scripts.test).split(" && ").at(-1) ?? "";
   return [
-    ...(place === "" ? [] : [`cd ${shellWord(place)}`]),
-    ...installSteps(folder, has("zod") ? "" : " zod"),
-    ...(isOwn || has("node") ? [] : ["npm install --save-dev --allow-scripts=node node@24"]),
-    ...(scripts.start === undefined ? [`npm pkg set scripts.start=${shellWord(START)}`] : []),
-    isOwn ? "npm test" : RUN_TESTS.replace(".test.ts", `.test${extensionFor(manifest)}`),
-    isOwn || scripts.start === undefined ? "npm start" : "node_modules/.bin/oncehook serve",
-    `${SAMPLE}    # in another terminal`,
+    ...first,
+    ...installSteps(folder, packages.join("")),
+    ...(development.length === 0 ? [] : [`npm install --save-dev ${development.join(" ")}`]),
+    ...(has("node") ? [] : ["npm install --save-dev --allow-scripts=node node@24"]),
+    ...(isEnvKept ? [`echo "${KEY}=$(openssl rand -base64 32)" >> ${ENV_FILE}    # and the rest of .env.example`] : []),
+    ...(before.scripts?.start === undefined
+      ? [`npm pkg set scripts.start=${shellWord(withExtension(scripts.start ?? "", project, before))}`]
+      : []),
+    withExtension(runsTests, project, before),
+    before.scripts?.start === undefined || project.isApplication ? start : "node_modules/.bin/oncehook serve",
+    ...samples,
   ];
 }
 
-function installSteps(folder: string, zod: string): string[] {
-  if (isInstalled(folder)) return [`npm install${zod}`];
+function installSteps(folder: string, packages: string): string[] {
+  if (isInstalled(folder)) return [`npm install${packages}`];
   const source = shellWord(relative(folder, PACKAGE_FOLDER) || ".");
   // An installed package holds what its build wrote, and not what the build needs.
   const pack = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`)
     ? `npm pack --ignore-scripts ${source}`
     : `mv ${source}/"$(npm run -s pack --prefix ${source})" .`;
-  return [pack, `npm install ./oncehook-*.tgz${zod}`];
+  return [pack, `npm install ./oncehook-*.tgz${packages}`];
 }
 
 /**
  * `type=module` would break the other files of a CommonJS project. Node runs `.mts` as an ES module in either.
- * Without a package.json, init writes one of an ES module.
+ * The package.json that init writes is one of an ES module.
  */
-function extensionFor({ type, isAbsent }: Manifest): ".ts" | ".mts" {
-  return type === "module" || isAbsent === true ? ".ts" : ".mts";
+function withExtension(text: string, { isRenamed }: Project, before: Manifest | undefined): string {
+  if (!isRenamed || isOurs(before) || before?.type === "module") return text;
+  return text.replace(/\.ts(?="|$)/g, ".mts");
 }
 
-function withExtension(file: ProjectFile, extension: ".ts" | ".mts"): ProjectFile {
-  if (!MODULES.includes(file.path)) return file;
-  const text = file.text.replace(/(?<=from "\.[^"]*)\.ts(?=")/g, extension);
-  return { path: file.path.replace(/\.ts$/, extension), text };
+/** Its name, and those of the modules that it imports. */
+function renamed({ path, text }: ProjectFile, project: Project, before: Manifest | undefined): ProjectFile {
+  if (!path.endsWith(".ts")) return { path, text };
+  const imports = /(?<=(?:from|import\() ?"\.[^"]*)\.ts(?=")/g;
+  const extension = withExtension(".ts", project, before);
+  return { path: withExtension(path, project, before), text: text.replace(imports, extension) };
 }
 
-/** The package.json of the folder. @throws UserError where it is none */
-function manifestIn(folder: string): Manifest {
+/** The package.json of the folder, if there is one. @throws UserError where it is none */
+function manifestIn(folder: string): Manifest | undefined {
   const file = join(folder, "package.json");
-  if (!existsSync(file)) return { isAbsent: true };
+  if (!existsSync(file)) return undefined;
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (cause) {
@@ -103,9 +131,8 @@ function isInstalled(folder: string): boolean {
  * Writes a project's first files. Nothing is written where one of them is there already.
  * @throws UserError that names those
  */
-async function scaffold(folder: string) {
-  const extension = extensionFor(manifestIn(folder));
-  const own = (await Promise.all(OWN.map(template))).map((file) => withExtension(file, extension));
+async function scaffold(folder: string, project: Project, before: Manifest | undefined) {
+  const own = project.files.map((file) => renamed(file, project, before));
   const paths = own.map(({ path }) => path);
   const inTheWay = await present(folder, [...new Set([...paths, ...CONFIG_FILE_NAMES])]);
   if (inTheWay.length > 0)
@@ -113,12 +140,14 @@ async function scaffold(folder: string) {
       `${inTheWay.join(", ")}: already in ${folder}, and nothing is written over. Nothing was changed; name an empty ` +
         "folder, or take the files away first",
     );
-  const shared = [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
-  const kept = await present(folder, ["package.json", "tsconfig.json"]);
+  const shared = [project.tsconfig, ...(project.isApplication ? [{ path: ENV_FILE, text: envText(project) }] : [])];
+  const manifest = { path: MANIFEST, text: manifestText(folder, project, before) };
+  const isCompleted = before !== undefined && isOurs(before);
+  const kept = await present(folder, [...(isCompleted ? [] : [MANIFEST]), ...shared.map(({ path }) => path)]);
   // Read before anything is written: what cannot be read must not be found out half way.
   const ignore = await ignoreFile(folder);
-  const files = [...own, ...shared.filter(({ path }) => !kept.includes(path))];
-  for (const file of files) await write(folder, file, "wx");
+  const files = [...own, ...[manifest, ...shared].filter(({ path }) => !kept.includes(path))];
+  for (const file of files) await write(folder, file, isCompleted && file === manifest ? "w" : "wx");
   for (const file of ignore) await write(folder, file, "w");
   return {
     written: [...files, ...ignore].map(({ path }) => path),
@@ -157,50 +186,38 @@ async function write(folder: string, { path, text }: ProjectFile, flag: "wx" | "
   await writeFile(file, text, { flag });
 }
 
-interface ProjectFile {
-  readonly path: string;
-  readonly text: string;
+const MANIFEST = "package.json";
+const ENV_FILE = ".env";
+const KEY = "ONCEHOOK_ENCRYPTION_KEY";
+
+/** The example with a key, and with a secret that no sender knows in place of the platform's. */
+function envText({ files }: Project): string {
+  const example = files.find(({ path }) => path === ".env.example")?.text ?? "";
+  const secret = () => randomBytes(32).toString("base64");
+  return example
+    .replace(`${KEY}=\n`, `${KEY}=${secret()}\n`)
+    .replace("STRIPE_SECRET=\n", `STRIPE_SECRET=whsec_${secret()}\n`);
 }
-
-const TEMPLATES = join(PACKAGE_FOLDER, "templates", "init");
-const MODULES = ["oncehook.config.ts", "handlers/parcel-shipped.ts", "test/parcel-shipped.test.ts"];
-const OWN = [...MODULES, ".env.example", ".env.test"];
-
-/** Without `exec`, npm's shell would keep SIGTERM from the receiver, and leave it behind. */
-const START = "exec oncehook serve";
-/** With the made-up secrets of the sources: the real ones in .env are for no test. */
-const RUN_TESTS = 'node --env-file-if-exists=.env.test --test "test/**/*.test.ts"';
-/** Node succeeds where it finds no test at all. */
-const TEST = `ls test/*.test.ts > /dev/null && ${RUN_TESTS}`;
 
 const IGNORE_FILE = ".gitignore";
 /** Lines without which a secret or a database would end up in version control. */
 const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example", "!.env.test"] as const;
 
-async function template(path: string): Promise<ProjectFile> {
-  return { path, text: await readFile(join(TEMPLATES, path), "utf8") };
-}
-
-function manifestText(folder: string): string {
-  const { devDependencies } = packageManifest();
+function manifestText(folder: string, project: Project, before: Manifest | undefined): string {
   const manifest = {
     name: packageName(folder),
     version: "0.0.0",
     private: true,
     type: "module",
     engines: { node: `>=${LEAST_NODE.join(".")}` },
-    scripts: { start: START, test: TEST, types: "tsc" },
-    dependencies: versionsOf(["zod"], devDependencies),
+    scripts: project.scripts,
+    dependencies: { ...before?.dependencies, ...project.dependencies },
     // Only for development: an image, or a server, has a Node of its own.
-    devDependencies: versionsOf(["@types/node", "node", "typescript"], devDependencies),
+    devDependencies: project.devDependencies,
     // The package `node` fetches its program in an install script, which npm asks about otherwise.
     allowScripts: { node: true },
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
-}
-
-function versionsOf(names: readonly string[], from: Readonly<Record<string, string>>) {
-  return Object.fromEntries(names.map((name) => [name, from[name] ?? "*"]));
 }
 
 /** npm wants lowercase letters, digits and a few signs, and not one of the latter in front. */

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
 import { backfillCommand } from "./backfill-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
@@ -9,6 +9,7 @@ import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
 import { VERSION } from "./package-manifest.ts";
+import { PROJECT_KINDS, type ProjectKind } from "./project-kinds.ts";
 import { reconcileCommand } from "./reconcile-command.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
 import { sendCommand, signCommand } from "./send-commands.ts";
@@ -73,7 +74,10 @@ function initCommand(): Command {
   return new Command("init")
     .description("Write the first files of a project. Nothing is written over.")
     .argument("[folder]", "the project's folder, made where there is none", ".")
-    .action(async (folder: string) => (await import("./init.ts")).init(folder));
+    .addOption(new Option("--for <kind>", "what calls the receiver (asked at a terminal)").choices(PROJECT_KINDS))
+    .action(async (folder: string, { for: kind }: { readonly for?: ProjectKind }) =>
+      (await import("./init.ts")).init(folder, { kind }),
+    );
 }
 
 function demoCommand(): Command {

@@ -53,7 +53,7 @@ export const EMBEDDED_VARIABLES = Object.fromEntries(
     const isNeeded = neededInProduction !== undefined && name !== "CALLBACK_BASE_URL" && !isOfTheServer(name);
     return [name, { ...row, ...OF_AN_APPLICATION[name], ...(isNeeded && { neededInProduction }) }];
   }),
-) as typeof VARIABLES;
+) as unknown as typeof VARIABLES;
 
 /** Those of the server among what is set. An application has tracing of its own, which a handler's spans join. */
 export function serversOwn(env: Environment): string[] {

@@ -2,8 +2,10 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { PassThrough } from "node:stream";
+import { parseEnv, promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { askKind } from "../../src/cli/project-kinds.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
@@ -228,5 +230,52 @@ describe("oncehook init", () => {
       1,
       expect.stringContaining("this is Oncehook's own folder; name the one of your project"),
     ]);
+  });
+});
+
+describe("oncehook init for an application", () => {
+  it("init makes a key and a secret that no sender knows in .env, which it never writes over", () =>
+    inFolder(async (folder) => {
+      const { stdout } = await init(folder, ".", "--for", "express");
+      const env = parseEnv(await readFile(join(folder, ".env"), "utf8"));
+      expect(env.ONCEHOOK_ENCRYPTION_KEY).toMatch(/^[\w+/]{43}=$/);
+      expect(env.STRIPE_SECRET).toMatch(/^whsec_[\w+/]{43}=$/);
+      expect(await readFile(join(folder, ".env.example"), "utf8")).not.toContain(env.STRIPE_SECRET);
+      expect(stdout).toContain("  npm test\n  npm start\n  npx oncehook send --env .env --source stripe invoice.paid ");
+    }));
+
+  it("init completes the package.json that npm install made, and leaves one of the user as it is", () =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, "package.json"), '{"dependencies":{"oncehook":"^1.0.0"}}');
+      const { stdout } = await init(folder, ".", "--for", "express");
+      const { dependencies, scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+      expect(Object.keys(dependencies).toSorted()).toEqual(["express", "oncehook", "zod"]);
+      expect(scripts.start).toBe("exec node --env-file=.env server.ts");
+      expect(stdout).not.toContain("Yours");
+    }));
+
+  it("init names what an existing application still needs, and its .env", () =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, "package.json"), '{"type":"module","dependencies":{"express":"5"}}');
+      await writeFile(join(folder, ".env"), "MINE=1\n");
+      const { stdout } = await init(folder, ".", "--for", "express");
+      expect(stdout).toContain("Yours, and left as it was: package.json, .env\n");
+      expect(stdout).toMatch(/npm install \S+\.tgz zod\n/);
+      expect(stdout).toContain('  echo "ONCEHOOK_ENCRYPTION_KEY=$(openssl rand -base64 32)" >> .env');
+      expect(await readFile(join(folder, ".env"), "utf8")).toBe("MINE=1\n");
+    }));
+
+  it("init refuses a kind that it does not know, and asks for one at a terminal until it gets one", async () => {
+    const { code, stderr } = await init(tmpdir(), "--for", "rails");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("express")]);
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const asked = askKind(input, output);
+    input.write("rails\n2\n");
+    expect(await asked).toBe("express");
+    const empty = new PassThrough();
+    const byDefault = askKind(empty, new PassThrough());
+    empty.write("\n");
+    expect(await byDefault).toBe("service");
+    expect(String(output.read())).toContain("  2  express  an Express application\n");
   });
 });

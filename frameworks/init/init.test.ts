@@ -1,0 +1,68 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { PROJECT_KINDS } from "../../src/cli/project-kinds.ts";
+import { runCommandLine } from "../../test/support/command.ts";
+
+const run = promisify(execFile);
+const ROOT = process.cwd();
+const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
+/** Only the way to Oncehook's source is the project's own, and how that is written. */
+const OWN = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
+
+interface Written {
+  readonly folder: string;
+  readonly printed: string;
+  npmTest(): Promise<{ stdout: string }>;
+}
+
+/** An application that `init` wrote into an empty folder, with the framework of frameworks/ and Oncehook's source. */
+async function withWritten(kind: string, use: (written: Written) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(ROOT, "frameworks", "init-"));
+  try {
+    const { code, stdout, stderr } = await runCommandLine(
+      ["init", ".", "--for", kind],
+      { PATH: process.env.PATH },
+      folder,
+    );
+    expect([code, stderr]).toEqual([0, ""]);
+    mkdirSync(join(folder, "node_modules"));
+    symlinkSync(ROOT, join(folder, "node_modules", "oncehook"));
+    const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    // As npm runs a script, and without npm.
+    const PATH = `${join(ROOT, "node_modules/.bin")}:${dirname(process.execPath)}:${process.env.PATH}`;
+    const env = { PATH, NODE_OPTIONS: "--conditions=oncehook-source" };
+    const npmTest = () => run("sh", ["-c", scripts.test], { cwd: folder, env });
+    await use({ folder, printed: stdout, npmTest });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const KINDS = PROJECT_KINDS.filter((kind) => kind !== "service");
+
+describe("an application that oncehook init writes", () => {
+  it.each(KINDS)("the test of the application for %s handles a callback of Stripe once", (kind) =>
+    withWritten(kind, async ({ npmTest }) => {
+      expect((await npmTest()).stdout).toMatch(/pass 1\n.+fail 0/);
+    }),
+  );
+
+  it.each(KINDS)("the application for %s compiles under its own tsconfig.json", { timeout: 180_000 }, (kind) =>
+    withWritten(kind, async ({ folder }) => {
+      const compiled = await run(process.execPath, [TSC, "-p", ".", "--noEmit", ...OWN], { cwd: folder });
+      expect(compiled).toEqual({ stdout: "", stderr: "" });
+    }),
+  );
+
+  it.each(KINDS)("the packages of the application for %s are those that the tests of frameworks run", (kind) => {
+    const given = JSON.parse(readFileSync(`templates/${kind}/manifest.json`, "utf8"));
+    const tested = JSON.parse(readFileSync("frameworks/package.json", "utf8"));
+    const root = JSON.parse(readFileSync("package.json", "utf8"));
+    const versions = { ...root.devDependencies, ...tested.dependencies, ...tested.devDependencies };
+    const names = Object.entries({ ...given.dependencies, ...given.devDependencies });
+    expect(names).toEqual(names.map(([name]) => [name, versions[name]]));
+  });
+});
