@@ -1,3 +1,4 @@
+import { APPLICATIONS } from "./application.ts";
 import type { Contender } from "./contender.ts";
 import { goPostgres, goSqlite } from "./go.ts";
 import { bare, expressPostgres, expressSqlite, prototype } from "./hand-written.ts";
@@ -36,4 +37,5 @@ export const CONTENDERS: readonly Contender[] = [
   oncehookUnsignedId,
   oncehookDependent,
   oncehookDependentAlone,
+  ...APPLICATIONS,
 ];

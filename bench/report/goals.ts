@@ -36,6 +36,15 @@ const ratio = (title: string, of: Place, against: Place, least: number): Goal =>
 const fresh = (title: string, entrant: string, other: string, least: number): Goal =>
   ratio(`fresh, ${title}`, rate("fresh", entrant), rate("fresh", other), least);
 
+/** What an application pays for its framework, or for a `Request` between. */
+const application = (title: string, framework: string, store: string, least: number): Goal =>
+  ratio(
+    `in an application, ${title}`,
+    rate("application", `application-${framework}-${store}`),
+    rate("application", `oncehook-${store}`),
+    least,
+  );
+
 const growth = (title: string, entrant: string, least: number): Goal =>
   ratio(
     `10 million stored ÷ none, ${title}`,
@@ -76,6 +85,16 @@ const GOALS: readonly Goal[] = [
   fresh("PostgreSQL ÷ Go + pgx", postgres, "go-postgres", 1.3),
   fresh("PostgreSQL ÷ Express + pg", postgres, "express-postgres", 2.75),
   fresh("PostgreSQL ÷ pgbench, one transaction an event", postgres, "pgbench", 1.2),
+  application("Express on SQLite ÷ the listener", "express", "sqlite", 0.9),
+  application("Express on PostgreSQL ÷ the listener", "express", "postgres", 0.9),
+  application("Hono on SQLite ÷ the listener", "hono", "sqlite", 0.65),
+  application("Hono on PostgreSQL ÷ the listener", "hono", "postgres", 0.65),
+  ratio(
+    "in an application, Express on PostgreSQL ÷ the hand-written route",
+    rate("application", "application-express-postgres"),
+    rate("application", "express-postgres"),
+    1.5,
+  ),
   ratio("prepare, PostgreSQL ÷ Express + pg", rate("prepare", postgres), rate("prepare", "express-postgres"), 1),
   ratio("duplicates, SQLite ÷ bare", rate("duplicates", sqlite), rate("duplicates", "bare"), 0.5),
   ratio("bad signatures, SQLite ÷ bare", rate("bad-signatures", sqlite), rate("bad-signatures", "bare"), 0.8),

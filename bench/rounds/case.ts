@@ -34,6 +34,9 @@ const HAND_WRITTEN = [...EXPRESS, "go-sqlite", "go-postgres"];
 const LIMITS = ["pgbench", "pgbench-pipeline"];
 const IDENTITIES = ["oncehook-signed-id", "oncehook-unsigned-id"];
 const DEPENDENT = ["oncehook-dependent", "oncehook-dependent-alone"];
+const IN_APPLICATIONS = ["node", "express", "hono"].flatMap((framework) =>
+  ["sqlite", "postgres"].map((store) => `application-${framework}-${store}`),
+);
 const SERVERS = ["bare", "prototype", ...RECEIVERS, ...HAND_WRITTEN, "webhook", "restate"];
 
 /** All cases; `sizes` are the numbers of stored events that `growth` compares. */
@@ -71,6 +74,7 @@ export function casesOf(sizes: readonly number[]): Case[] {
       entrants: RECEIVERS.flatMap((name) => [entrant(name), entrant(name, { sources: 10 })]),
     }),
     load("identity", "An id that the signature covers, and one that it does not", IDENTITIES),
+    load("application", "Inside an application", [...RECEIVERS, ...IN_APPLICATIONS, "express-postgres"]),
     load("dependent", "A handler that reads before it writes", DEPENDENT),
     load("overload", "Ten times the connections", [], {
       mayRefuse: true,
