@@ -9,6 +9,9 @@ const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url
 /** Loaded on first use, where a configuration asks for it: these packages get Node's modules as they are. */
 const ON_DEMAND = /\/node_modules\/(@opentelemetry\/|jose\/|nodemailer\/|undici\/)/;
 
+/** Modules of ours but the command itself, which is JavaScript. */
+const OURS = new RegExp(`^${at("src/").replaceAll("\\", "/")}.*\\.ts$`);
+
 export default defineConfig({
   root: at("."),
   publicDir: false,
@@ -24,6 +27,8 @@ export default defineConfig({
     reportCompressedSize: false,
     license: { fileName: "third-party-licenses.md" },
     rolldownOptions: {
+      // A module of ours is loaded where something of it is used, and not for standing in a folder's index.ts.
+      treeshake: { moduleSideEffects: [{ test: OURS, sideEffects: false }] },
       // Never installed with us: `pg` asks for it where an application wants its native client.
       external: ["pg-native"],
       input: {
@@ -73,7 +78,7 @@ function zodOfOurOwn(): Plugin {
     name: "zod-of-our-own",
     transform: {
       filter: { id: /\/zod\/v4\/core\/(core|registries)\.js$/ },
-      handler: (code) => `const ownGlobals = {};\n${code.replaceAll("globalThis", "ownGlobals")}`,
+      handler: (code) => ({ code: `const ownGlobals = {};${code.replaceAll("globalThis", "ownGlobals")}`, map: null }),
     },
   };
 }

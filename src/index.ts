@@ -1,6 +1,5 @@
 /** The library's public door: what handlers and configuration files import. */
-export { type RunningReceiver, type StartOptions, start } from "./app/index.ts";
-export { type Config, ConfigError, type ConfigFile, defineConfig, loadConfig } from "./config/index.ts";
+export { ConfigError, type ConfigFile, defineConfig } from "./config/index.ts";
 export {
   type CallbackEvent,
   type HandlerResponse,
@@ -25,7 +24,6 @@ export {
   UserTokensMissing,
 } from "./handlers/index.ts";
 export { verifySignIn } from "./oauth/index.ts";
-export { createLogger, createMask } from "./observability/index.ts";
 export type { BodyReader, Exchange, ResponseHeaders } from "./receive/index.ts";
 export { signHmac } from "./sources/index.ts";
 export {

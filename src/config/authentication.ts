@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { BUILT_IN_PROTOCOL } from "../domain/index.ts";
 import type { Reading } from "./read-variables.ts";
 import {
@@ -16,13 +15,11 @@ import {
 const AUTH_METHODS = ["hmac", "token", "jwt"] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-const methods = z
-  .string()
+const methods = text("hmac, token or jwt; a+b: both, a,b: either")
   .transform((raw) => raw.split(",").map((choice) => choice.split("+").map((name) => name.trim())))
   .refine((choices) => choices.flat().every((name) => AUTH_METHODS.some((method) => method === name)))
   .refine((choices) => choices.every((all) => new Set(all).size === all.length))
-  .transform((choices) => choices as AuthMethod[][])
-  .describe("hmac, token or jwt; a+b: both, a,b: either");
+  .transform((choices) => choices as AuthMethod[][]);
 const token = matching(/^[\x21-\x2b\x2d-\x7e]{16,}$/, "at least 16 printable characters without spaces or commas");
 /** HTTP, a proxy or this service reads these for another purpose: they cannot carry a credential as well. */
 const RESERVED =
@@ -49,7 +46,7 @@ export const AUTHENTICATION_VARIABLES = {
   DIAGNOSE_SECRETS_FILE: { schema: text("a file of name=secret lines, mode 0600 or 0640") },
   CALLBACK_TOKEN: { schema: token, secret: "own" },
   CALLBACK_TOKEN_PREVIOUS: {
-    schema: list("tokens, separated by commas", (one) => token.safeParse(one).success),
+    schema: list("tokens, separated by commas", (one) => token.accepts(one)),
     default: "",
     secret: "previous",
   },

@@ -33,8 +33,8 @@ export const ENCRYPTION_VARIABLES = {
     neededInProduction: "32 bytes as base64, such as from: openssl rand -base64 32",
   },
   ENCRYPTION_KEY_PREVIOUS: {
-    schema: list("", (key) => key32.safeParse(key).success)
-      .transform((keys) => keys.map((key) => key32.parse(key)))
+    schema: list("", (key) => key32.accepts(key))
+      .transform((keys) => keys.flatMap((key) => key32.read(key) ?? []))
       .describe("such keys, separated by commas"),
     default: "",
     secret: "previous",

@@ -1,9 +1,10 @@
 export type { AuthMethod } from "./authentication.ts";
-export { CONFIG_FILE_NAMES, type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
+export { type ConfigFile, defineConfig } from "./config-file.ts";
 export { loadDatabase } from "./database.ts";
 export { poolSettingsOf } from "./database-settings.ts";
 export { BUILT_IN_TYPES } from "./handling.ts";
 export { type Config, type ConfigUse, type JwtConfig, loadConfig } from "./load-config.ts";
+export { CONFIG_FILE_NAMES, loadConfigFile } from "./load-config-file.ts";
 export { loadEnvironment, savedAdminToken } from "./load-environment.ts";
 export { startsFlows } from "./oauth.ts";
 export { isLoopbackHost, isPublicHost } from "./public-host.ts";

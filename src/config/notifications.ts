@@ -36,7 +36,7 @@ export const NOTIFICATION_VARIABLES = {
   },
   NOTIFY_WEBHOOK_SECRET: { schema: webhookSecret, secret: "own" },
   NOTIFY_EMAIL_TO: {
-    schema: list("", (item) => mailAddress.safeParse(item).success)
+    schema: list("", (item) => mailAddress.accepts(item))
       .refine((all) => all.length > 0 && all.length <= 100)
       .describe("1 to 100 mail addresses, separated by commas"),
     with: ["SMTP_URL"],

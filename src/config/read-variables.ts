@@ -43,7 +43,7 @@ export function readVariables<Table extends VariableTable>(table: Table, env: En
   const isProduction = set.get("APP_ENV") === "production";
   for (const row of rows) checkRow(row, set, isProduction, problems);
   const values = rows.map(([name, row]) => {
-    const usual = row.default === undefined ? undefined : row.schema.parse(row.default);
+    const usual = row.default === undefined ? undefined : row.schema.read(row.default);
     return [name, set.has(name) ? set.get(name) : usual];
   });
   return {
@@ -58,8 +58,8 @@ export function readVariables<Table extends VariableTable>(table: Table, env: En
 function read(name: string, row: Variable, raw: string | undefined, problems: Problems): unknown {
   if (raw === undefined || raw === "") return undefined;
   // A file that is read into a variable usually ends in a newline.
-  const parsed = row.schema.safeParse(row.secret ? raw.replace(/\r?\n$/, "") : raw);
-  if (parsed.success) return parsed.data;
+  const value = row.schema.read(row.secret ? raw.replace(/\r?\n$/, "") : raw);
+  if (value !== undefined) return value;
   const got = row.secret ? `a value of ${Buffer.byteLength(raw)} bytes` : JSON.stringify(raw);
   problems.add([name], `got ${got}, expected ${row.hint?.(raw) ?? expectation(row)}`);
   return undefined;

@@ -57,8 +57,8 @@ function isSecret(value: unknown): value is string | Uint8Array {
 function canonicalSecret(secret: string | Uint8Array): string {
   if (typeof secret !== "string") return Buffer.from(secret).toString("base64");
   const text = secret.replace(WHSEC, "");
-  const key = key32.safeParse(text);
-  return key.success ? Buffer.from(key.data).toString("base64") : text;
+  const key = key32.read(text);
+  return key === undefined ? text : Buffer.from(key).toString("base64");
 }
 
 export interface EnvironmentFile {

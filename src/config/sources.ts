@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { closestName, endpointPaths, OAUTH, PLATFORM, pathsOverlap } from "../domain/index.ts";
 import {
   ADDRESSED_PRESETS,
@@ -11,6 +10,7 @@ import {
 import type { OAUTH_VARIABLES } from "./oauth.ts";
 import type { Environment, Problems, Reading } from "./read-variables.ts";
 import type { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
+import type { TextSchema } from "./text-schema.ts";
 import { cidrs, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
 
 export const SOURCE_VARIABLES = {
@@ -114,10 +114,10 @@ function checkAddresses(
 }
 
 function limitsOf(name: string, { settings }: SourceDefinition, problems: Problems): SourceLimits {
-  const read = <Value>(setting: string, text: string | undefined, schema: z.ZodType<Value, string>) => {
+  const read = <Value>(setting: string, text: string | undefined, schema: TextSchema<Value>) => {
     if (text === undefined) return {};
-    const { success, data } = schema.safeParse(text);
-    if (success) return { [setting]: data };
+    const value = schema.read(text);
+    if (value !== undefined) return { [setting]: value };
     const got = `got ${JSON.stringify(text)}, expected ${schema.description}`;
     problems.add([`sources.${name}.${setting}`], got);
     return {};
@@ -126,7 +126,7 @@ function limitsOf(name: string, { settings }: SourceDefinition, problems: Proble
 }
 
 /** An empty list would refuse everybody. */
-const someCidrs = cidrs.refine(({ length }) => length > 0).describe(cidrs.description ?? "");
+const someCidrs = cidrs.refine(({ length }) => length > 0);
 
 function presetSource(given: string, env: Environment, problems: Problems): PresetSource[] {
   const name = PRESET_NAMES.find((one) => one === given);

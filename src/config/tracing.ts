@@ -1,26 +1,27 @@
-import { z } from "zod";
 import { percentDecoded } from "../domain/index.ts";
 import { SAMPLERS, type TracingOptions } from "../observability/tracing/index.ts";
 import type { Environment } from "./read-variables.ts";
+import { TextSchema } from "./text-schema.ts";
+import { text } from "./variable.ts";
 
 const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const;
 const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"] as const;
 const oneOf = <const Name extends string>(...names: readonly Name[]) =>
-  z
-    .string()
-    .toLowerCase()
-    .pipe(z.enum(names))
-    .describe(`one of ${names.join(", ")}`);
-const wholeNumber = (least: number) => z.coerce.number().int().min(least).describe(`a whole number from ${least}`);
+  new TextSchema((raw) => names.find((name) => name === raw.toLowerCase()), `one of ${names.join(", ")}`);
+const wholeNumber = (least: number) =>
+  text(`a whole number from ${least}`)
+    .transform(Number)
+    .refine((value) => Number.isSafeInteger(value) && value >= least);
 const count = wholeNumber(0);
 const countFromOne = wholeNumber(1);
-const ratio = z.coerce.number().min(0).max(1).describe("a number from 0 to 1");
+const ratio = text("a number from 0 to 1")
+  .transform(Number)
+  .refine((value) => value >= 0 && value <= 1);
 const protocol = oneOf("http/protobuf", "http/json");
 /** Only checked here: the official package reads the value, and silently discards an unreadable one. */
-const attributes = z
-  .string()
-  .refine((raw) => raw.split(",").every(isAttribute))
-  .describe("key=value, separated by commas, with , and = percent-encoded");
+const attributes = text("key=value, separated by commas, with , and = percent-encoded").refine((raw) =>
+  raw.split(",").every(isAttribute),
+);
 
 /**
  * The `OTEL_*` variables, as OpenTelemetry's specification has them: an empty value counts as not set. A value that cannot be
@@ -84,20 +85,21 @@ function exportersOf({ read, readList }: ReturnType<typeof createReader>, env: E
 function createReader(env: Environment) {
   const warnings: string[] = [];
 
-  function parse<Value>(name: string, raw: string, schema: z.ZodType<Value>): Value | undefined {
-    const { success, data } = schema.safeParse(raw);
-    if (!success) warnings.push(`${name}: got ${JSON.stringify(raw)}, expected ${schema.description}; it is ignored`);
-    return data;
+  function parse<Value>(name: string, raw: string, schema: TextSchema<Value>): Value | undefined {
+    const value = schema.read(raw);
+    if (value === undefined)
+      warnings.push(`${name}: got ${JSON.stringify(raw)}, expected ${schema.description}; it is ignored`);
+    return value;
   }
 
   return {
     warnings,
-    read<Value>(name: string, schema: z.ZodType<Value>): Value | undefined {
+    read<Value>(name: string, schema: TextSchema<Value>): Value | undefined {
       const raw = env[name]?.trim();
       return raw ? parse(name, raw, schema) : undefined;
     },
     /** Undefined where it is not set; unknown parts are left out. */
-    readList<Value>(name: string, schema: z.ZodType<Value>): Value[] | undefined {
+    readList<Value>(name: string, schema: TextSchema<Value>): Value[] | undefined {
       if (!env[name]?.trim()) return undefined;
       const parts = env[name].split(",").map((part) => part.trim());
       const values = parts.filter((part) => part !== "").map((part) => parse(name, part, schema));

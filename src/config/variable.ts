@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { z } from "zod";
+import { TextSchema } from "./text-schema.ts";
 
 /**
  * `own` is chosen here, so it can be random. `previous` is being rotated out. `issued` is chosen by a platform or
@@ -12,8 +12,7 @@ export type SecretKind = "own" | "previous" | "issued" | "address" | "database";
  * what each of them means.
  */
 export interface Variable<Value = unknown> {
-  /** Reads the text. Its description says what is expected, in words that follow "expected". */
-  readonly schema: z.ZodType<Value, string>;
+  readonly schema: TextSchema<Value>;
   /** The text that the schema reads where the variable is not set. Without it the value is undefined. */
   readonly default?: string;
   /** The effect of a variable that is not set, if the text of `default` does not say it. */
@@ -33,7 +32,7 @@ export interface Variable<Value = unknown> {
 export type VariableTable = Readonly<Record<string, Variable>>;
 
 type ValueOf<Row extends Variable> =
-  | z.output<Row["schema"]>
+  | (Row["schema"] extends TextSchema<infer Value> ? Value : never)
   | (Row extends { readonly default: string } ? never : undefined);
 
 /** The values of a table's variables; undefined where one is not set and has no default. */
@@ -44,9 +43,9 @@ export function expectation({ schema, httpsInProduction }: Variable): string {
   return `${schema.description ?? "a text"}${httpsInProduction ? "; in production https" : ""}`;
 }
 
-export const text = (words: string) => z.string().describe(words);
+export const text = (words: string) => new TextSchema((raw) => raw, words);
 
-export const matching = (pattern: RegExp, words: string) => z.string().regex(pattern).describe(words);
+export const matching = (pattern: RegExp, words: string) => text(words).refine((raw) => pattern.test(raw));
 
 export const longSecret = text("")
   .refine((secret) => Buffer.byteLength(secret) >= 32)
@@ -63,38 +62,36 @@ export function wholeNumber(min: number, max: number, more = "") {
 export const port = wholeNumber(0, 65_535, " (0: any free port)");
 
 export function oneOf<const Name extends string>(...names: readonly [Name, ...Name[]]) {
-  return z.enum(names).describe(`${names.slice(0, -1).join(", ")} or ${names.at(-1)}`);
+  const words = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+  return new TextSchema((raw) => names.find((name) => name === raw), words);
 }
 
 export const flag = oneOf("true", "false")
   .transform((value) => value === "true")
   .describe("true or false");
 
-export function orOff<Value>(schema: z.ZodType<Value, string>, words: string) {
-  return z.union([z.literal("off").transform(() => null), schema]).describe(words);
+/** Null: off. */
+export function orOff<Value>(schema: TextSchema<Value>, words: string) {
+  return new TextSchema((raw) => (raw === "off" ? null : schema.read(raw)), words);
 }
 
 export function list(words: string, isItem: (item: string) => boolean = () => true) {
-  return z
-    .string()
+  return text(words)
     .transform((raw) =>
       raw
         .split(",")
         .map((item) => item.trim())
         .filter((item) => item !== ""),
     )
-    .refine((items) => items.every(isItem))
-    .describe(words);
+    .refine((items) => items.every(isItem));
 }
 
 /** Some of these names, or a word that means none. */
 export function someOf<const Name extends string>(names: readonly Name[], none: string) {
-  return z
-    .union([
-      z.literal(none).transform((): Name[] => []),
-      list("").pipe(z.array(z.enum(names as readonly [Name, ...Name[]])).min(1)),
-    ])
-    .describe(`some of ${names.join(",")}, or ${none}`);
+  const isName = (item: string): item is Name => names.some((name) => name === item);
+  const some = list("", isName).refine((items) => items.length > 0);
+  const words = `some of ${names.join(",")}, or ${none}`;
+  return new TextSchema((raw) => (raw === none ? [] : some.read(raw)?.filter(isName)), words);
 }
 
 export interface RateLimit {
@@ -104,7 +101,6 @@ export interface RateLimit {
 
 const UNITS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/** Null: off. */
 export const rateLimit = orOff(
   matching(/^[1-9]\d{0,8}\/(second|minute|hour|day)$/, "").transform((raw): RateLimit => {
     const [points = "", unit = ""] = raw.split("/");
@@ -120,16 +116,11 @@ export const cidrs = list("addresses or CIDR networks, separated by commas", (it
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 });
 
-export const key32 = z
-  .string()
+export const key32 = text("32 bytes as base64 or 64 hexadecimal digits")
   .transform((raw): Uint8Array => Buffer.from(raw, /^[0-9a-fA-F]{64}$/.test(raw) ? "hex" : "base64"))
-  .refine((key) => key.length === 32)
-  .describe("32 bytes as base64 or 64 hexadecimal digits");
+  .refine((key) => key.length === 32);
 
-export const httpUrl = z
-  .string()
-  .refine((raw) => {
-    const url = URL.parse(raw);
-    return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.hash === "";
-  })
-  .describe("an http(s) address");
+export const httpUrl = text("an http(s) address").refine((raw) => {
+  const url = URL.parse(raw);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.hash === "";
+});

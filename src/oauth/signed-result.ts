@@ -1,5 +1,4 @@
 import { createHmac } from "node:crypto";
-import { jwtVerify } from "jose";
 
 const TYPE = "oncehook-sign-in+jwt";
 const LIFETIME_SECONDS = 60;
@@ -35,6 +34,8 @@ export function signResult(
  * @throws Error (of jose) for a token that is forged, older than a minute, or for another address
  */
 export async function verifySignIn(token: string, secret: string, successUrl: string): Promise<SignedIn> {
+  // Loaded here, since an import of the package loads this module.
+  const { jwtVerify } = await import("jose");
   const { payload } = await jwtVerify<{ context?: string }>(token, new TextEncoder().encode(secret), {
     algorithms: ["HS256"],
     typ: TYPE,

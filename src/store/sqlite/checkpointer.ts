@@ -26,11 +26,14 @@ interface Thread {
   readonly ended: AbortSignal;
 }
 
+/** A bundler of an application takes `new URL("…", import.meta.url)` for a file to bundle. */
+const here = import.meta.url;
+
 export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
   // The flush of the WAL waits behind the copied pages: 40 MB of a second at full rate (decision 0018).
   afterMs: 100,
   restartFrames: 4_096,
-  code: new URL("./checkpoint-thread.js", import.meta.url),
+  code: new URL("./checkpoint-thread.js", here),
 };
 const MAX_PASSES = 5;
 /** So few frames take some milliseconds. */

@@ -1,6 +1,6 @@
-import { createRequire } from "node:module";
 import type { Writable } from "node:stream";
 import pg from "pg";
+import manifest from "pg/package.json" with { type: "json" };
 import type { WireValue } from "./message-writer.ts";
 
 /** The version whose members decision 0093 lists. */
@@ -75,12 +75,9 @@ export function assertDriver(client: pg.ClientBase): void {
       const found = typeof Reflect.get(Object(holder), member);
       if (found === kind) continue;
       throw new Error(
-        `the PostgreSQL driver pg ${installedVersion()} does not fit: ${name}.${member} is of the type ${found}, ` +
-          `expected ${kind}. Install pg ${SUPPORTED_PG}, the version that Oncehook was tested with`,
+        `the PostgreSQL driver pg ${manifest.version} does not fit: ${name}.${member} is of the type ${found}, ` +
+          `expected ${kind}. Install pg ${SUPPORTED_PG}, the version that Oncehook was tested with. The package ` +
+          `brings it; there a runtime other than Node.js or Bun, or one too new, is the cause: ${process.version}`,
       );
     }
-}
-
-function installedVersion(): string {
-  return String(createRequire(import.meta.url)("pg/package.json").version);
 }
