@@ -1,6 +1,6 @@
 /**
- * An application with tracing and metrics of its own, and two receivers in its process. Arguments: the databases' addresses and
- * the address of the first receiver's collector. It prints, as JSON, what it saw of itself, and ends without an exit.
+ * An application with tracing, metrics and a watch on bodies of its own, and two receivers in its process. Arguments: the
+ * databases' addresses. It prints, as JSON, what it saw of itself, and ends without an exit.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,18 +11,11 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { register } from "prom-client";
 import { z } from "zod";
-import { assemble } from "../../src/app/assemble.ts";
-import { receiveParts } from "../../src/app/receive-parts.ts";
-import { UndoSteps } from "../../src/app/undo-steps.ts";
-import { loadConfig } from "../../src/config/index.ts";
-import { defineHandler } from "../../src/index.ts";
-import { RequestSequence, UnverifiedBodies } from "../../src/receive/index.ts";
-import { capturedLog } from "../../src/testing/captured-log.ts";
+import { createReceiver, defineHandler, toNodeHandler } from "../../src/index.ts";
 import { postCallback } from "../../src/testing/post-callback.ts";
-import { nodeExchange } from "./node-exchange.ts";
 import { CHILD_ENVIRONMENT, SECRET } from "./secrets.ts";
 
-const [, , firstUrl = "", secondUrl = "", collector = ""] = process.argv;
+const [, , firstUrl = "", secondUrl = ""] = process.argv;
 const exported = new InMemorySpanExporter();
 const said: string[] = [];
 trace.setGlobalTracerProvider(
@@ -91,41 +84,51 @@ function snapshot() {
   };
 }
 
-async function openReceiver(url: string, env: Record<string, string> = {}) {
-  const config = loadConfig({ ...CHILD_ENVIRONMENT, ...env, DATABASE_URL: url });
-  const { logger, lines } = capturedLog(config);
-  const undo = new UndoSteps(logger);
-  const assembled = await assemble(config, { handlers: [charging, forgetful, failing], logger }, undo);
-  assembled.background.start({});
-  undo.add("background work", () => assembled.background.stop());
-  const { options, dependencies } = receiveParts(assembled, { hasTls: false, requireHttps: false });
-  const bodies = new UnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
-  const sequence = new RequestSequence(options, dependencies, bodies);
-  const server = createServer((message, response) => sequence.start(nodeExchange(message, response)));
+const { SIGNING_SECRET, ENCRYPTION_KEY, APP_ENV } = CHILD_ENVIRONMENT;
+
+async function openReceiver(database: string) {
+  const lines: Readonly<Record<string, unknown>>[] = [];
+  const write = (fields: object, msg: string) => void lines.push({ ...fields, msg });
+  const receiver = createReceiver(
+    { handlers: [charging, forgetful, failing] },
+    {
+      database,
+      variables: { SIGNING_SECRET, ENCRYPTION_KEY, APP_ENV, LOG_LEVEL: "info" },
+      logger: { debug: write, info: write, warn: write, error: write },
+      admin: { authorize: () => "viewer" },
+    },
+  );
+  const handle = toNodeHandler(receiver);
+  /** As a monitor of an application keeps them. */
+  const watched: Uint8Array[] = [];
+  const server = createServer((message, response) => {
+    message.on("data", (piece: Uint8Array) => watched.push(piece));
+    handle(message, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     lines,
-    async send(eventId: string, type = "charging"): Promise<number> {
-      const event = { event_id: eventId, event_type: type, timestamp: Math.floor(Date.now() / 1000), data: {} };
+    async send(eventId: string, type = "charging", data = {}): Promise<number> {
+      const event = { event_id: eventId, event_type: type, timestamp: Math.floor(Date.now() / 1000), data };
       const sent = { type, body: Buffer.from(JSON.stringify(event)), headers: {} };
       return (await postCallback(`${origin}/api/platform/callback`, SECRET, sent)).status;
     },
-    metrics: async () => (await assembled.services.metrics.render()).text,
+    watchedBytes: () => watched.reduce((sum, { length }) => sum + length, 0),
+    metrics: async () => (await receiver.admin.fetch(new Request("http://localhost/metrics"))).text(),
     async close(): Promise<void> {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      await undo.run();
+      await receiver.close();
     },
   };
 }
 
+const LONG = { note: "x".repeat(300_000) };
+
 shop.startActiveSpan("before", (span) => span.end());
 const before = snapshot();
-const first = await openReceiver(firstUrl, {
-  OTEL_EXPORTER_OTLP_ENDPOINT: collector,
-  OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
-});
+const first = await openReceiver(firstUrl);
 const second = await openReceiver(secondUrl);
 const statuses = await Promise.all([first.send("evt_1"), second.send("evt_2")]);
 const forgotten = await second.send("evt_forgotten", "forgetful");
@@ -137,6 +140,9 @@ const [unawaited, failed] = ["evt_forgotten", "evt_failing"].map(
 await nextTurn();
 const during = snapshot();
 const metrics = await first.metrics();
+const beforeLong = second.watchedBytes();
+await second.send("evt_long", "charging", LONG);
+const watched = second.watchedBytes() - beforeLong;
 shop.startActiveSpan("during", (span) => span.end());
 await first.close();
 const isSecondWell = (await second.send("evt_3")) === 200;
@@ -153,6 +159,7 @@ const seen = {
   failed,
   isSecondWell,
   metrics,
+  watched,
   spans,
   said,
 };
