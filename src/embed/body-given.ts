@@ -71,13 +71,14 @@ function inflatedMessage(message: ParsedMessage, encoding: string): string {
 }
 
 /** The parser of Express that fits the request, and whether the application is one of Nest. */
-function parserOf({ app, headers }: ParsedMessage) {
+function parserOf({ app, body, headers }: ParsedMessage) {
   const layers = layersOf(app);
   const parsers = layers.flatMap(({ name = "" }) => PARSERS[name] ?? []);
   const type = headers["content-type"] ?? "";
-  const kind = type.includes("json") ? "json" : type.includes("x-www-form-urlencoded") ? "urlencoded" : "";
+  const ofType = type.includes("json") ? "json" : type.includes("x-www-form-urlencoded") ? "urlencoded" : undefined;
+  const kind = typeof body === "string" ? "text" : body instanceof Uint8Array ? "raw" : ofType;
   return {
-    parser: parsers.find((name) => kind !== "" && name.includes(kind)) ?? parsers[0],
+    parser: parsers.find((name) => name === `express.${kind}()`) ?? parsers[0],
     // Nest's adapter begins the application with a layer that calls its hook.
     isNest: layers.some(({ handle }) => typeof handle === "function" && String(handle).includes("onRequestHook")),
   };

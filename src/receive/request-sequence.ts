@@ -1,4 +1,5 @@
 import {
+  callOnce,
   createSparingLog,
   errorReason,
   failed,
@@ -14,7 +15,7 @@ import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import { rateKey, TokenBucket } from "../system/index.ts";
 import type { AdmissionSettings, ReceiveDependencies } from "./dependencies.ts";
 import type { Exchange } from "./exchange.ts";
-import { applyRateLimits } from "./rate-limit.ts";
+import { applyRateLimits, type Policy } from "./rate-limit.ts";
 import { type BodyFault, readRequestBody } from "./read-request-body.ts";
 import { createRequestContext, type RequestContext } from "./request-context.ts";
 import { createResponder, type Responder } from "./responder.ts";
@@ -28,6 +29,7 @@ export class RequestSequence {
   readonly #unverified: UnverifiedBodies;
   readonly #responder: Responder;
   readonly #throttle = createOverloadThrottle();
+  readonly #noteUncounted: () => void;
   readonly #sparing: SparingLog;
   readonly #routes: Routes;
 
@@ -36,6 +38,7 @@ export class RequestSequence {
     this.#deps = deps;
     this.#unverified = unverified;
     this.#responder = createResponder(deps);
+    this.#noteUncounted = callOnce(() => deps.receiver.log.warn({}, UNCOUNTED));
     this.#sparing = createSparingLog(deps.receiver.log, deps.receiver.clock);
     this.#routes = createRoutes(options, { ...deps, responder: this.#responder });
   }
@@ -51,9 +54,19 @@ export class RequestSequence {
   }
 
   #admit(request: RequestContext, route: Route | undefined): void {
+    const { address } = request.exchange;
     const outcome = admit(request, route, this.#throttle, this.#deps);
+    if (address === "") this.#noteUnknown(request, route);
     if (outcome instanceof Promise) this.#later(request, outcome, (refusal) => this.#admitted(request, route, refusal));
     else this.#admitted(request, route, outcome);
+  }
+
+  /** Reports bounds that need the client's address: their author cannot have meant that none is handed over. */
+  #noteUnknown(request: RequestContext, route: Route | undefined): void {
+    const { admission } = this.#deps;
+    const source = route?.source?.name;
+    if (!allows(route, admission, "")) this.#sparing("warn", { fields: { source }, message: ADDRESS_UNKNOWN });
+    else if (policiesOf(request, route, admission).length > 0) this.#noteUncounted();
   }
 
   #admitted(request: RequestContext, route: Route | undefined, outcome: Outcome | undefined): void {
@@ -120,13 +133,12 @@ function admit(
   throttle: ReturnType<typeof createOverloadThrottle>,
   { admission, tls, receiver }: ReceiveDependencies,
 ): Outcome | undefined | Promise<Outcome | undefined> {
-  const { responseHeaders, isCallback } = request;
+  const { responseHeaders } = request;
   const { address } = request.exchange;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
-  const isAllowed = route?.isAllowed ?? admission.isAllowed;
-  if (!isAllowed(address)) return refused("address_not_allowed", address === "" ? { detail: ADDRESS_UNKNOWN } : {});
-  const { callbacks, everywhere } = admission.limits;
-  const policies = isCallback ? (route?.limits ?? callbacks) : everywhere;
+  if (!allows(route, admission, address))
+    return refused("address_not_allowed", address === "" ? { detail: ADDRESS_UNKNOWN } : {});
+  const policies = policiesOf(request, route, admission);
   const next = () =>
     protocolFault(request, route, admission) ?? admitToRoute(request, route, receiver.concurrency, throttle);
   // Unknown to an application that does not hand it over: all its callers would be counted as one.
@@ -138,6 +150,21 @@ function admit(
   });
 }
 
+function allows(route: Route | undefined, { isAllowed }: AdmissionSettings, address: string): boolean {
+  return (route?.isAllowed ?? isAllowed)(address);
+}
+
+function policiesOf(
+  { isCallback }: RequestContext,
+  route: Route | undefined,
+  { limits: { callbacks, everywhere } }: AdmissionSettings,
+): readonly Policy[] {
+  return isCallback ? (route?.limits ?? callbacks) : everywhere;
+}
+
+const UNCOUNTED =
+  "the client's address is not known, so that rate limits do not count its requests: hand it over as clientAddress, to " +
+  "fetch() or to the handler";
 const ADDRESS_UNKNOWN =
   "the client's address is not known, and an allow list needs it: hand it over as clientAddress, to fetch() or to the handler";
 

@@ -34,7 +34,7 @@ interface Application {
   readonly lines: LogLine[];
 }
 
-interface ApplicationOptions extends ReceiverOptions {
+export interface ApplicationOptions extends ReceiverOptions {
   readonly file?: Partial<ConfigFile>;
 }
 
@@ -64,10 +64,14 @@ export interface SignedCallback {
   readonly headers: Record<string, string>;
 }
 
-/** A callback as Stripe signs it. */
-export function stripeCallback(id = `evt_${randomUUID()}`, secret = STRIPE_SECRET): SignedCallback {
+/** A callback as Stripe signs it. @param object of which it tells */
+export function stripeCallback(
+  id = `evt_${randomUUID()}`,
+  secret = STRIPE_SECRET,
+  object: object = {},
+): SignedCallback {
   const time = Math.floor(Date.now() / 1_000);
-  const body = JSON.stringify({ id, object: "event", type: "invoice.paid", created: time, data: { object: {} } });
+  const body = JSON.stringify({ id, object: "event", type: "invoice.paid", created: time, data: { object } });
   const signature = createHmac("sha256", secret).update(`${time}.${body}`).digest("hex");
   const headers = { "content-type": "application/json", "stripe-signature": `t=${time},v1=${signature}` };
   return { id, body, headers };
