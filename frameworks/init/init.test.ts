@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -11,6 +11,21 @@ const ROOT = process.cwd();
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 /** Only the way to Oncehook's source is the project's own, and how that is written. */
 const OWN = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
+
+/** What a project's `tsc` emits, without a look at types. */
+const EMIT = `
+const { globSync, mkdirSync, readFileSync, writeFileSync } = require("node:fs");
+const { dirname, join } = require("node:path");
+const ts = require(${JSON.stringify(join(ROOT, "node_modules/typescript"))});
+const { config } = ts.readConfigFile("tsconfig.json", ts.sys.readFile);
+const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, module: "esnext" }, ".");
+for (const fileName of globSync("{*,handlers/*,test/*}.ts")) {
+  const { outputText } = ts.transpileModule(readFileSync(fileName, "utf8"), { compilerOptions: options, fileName });
+  const out = join("dist", fileName.replace(/ts$/, "js"));
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, outputText);
+}
+`;
 
 interface Written {
   readonly folder: string;
@@ -28,11 +43,17 @@ async function withWritten(kind: string, use: (written: Written) => Promise<void
       folder,
     );
     expect([code, stderr]).toEqual([0, ""]);
-    mkdirSync(join(folder, "node_modules"));
+    mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
+    // Of Oncehook there are sources here: `tsc` itself would write those to dist/ too.
+    const emit = join(folder, "node_modules/emit.cjs");
+    writeFileSync(emit, EMIT);
+    writeFileSync(join(folder, "node_modules/.bin/tsc"), `#!/bin/sh\nexec "${process.execPath}" "${emit}"\n`, {
+      mode: 0o700,
+    });
     symlinkSync(ROOT, join(folder, "node_modules", "oncehook"));
     const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     // As npm runs a script, and without npm.
-    const PATH = `${join(ROOT, "node_modules/.bin")}:${dirname(process.execPath)}:${process.env.PATH}`;
+    const PATH = `${join(folder, "node_modules/.bin")}:${dirname(process.execPath)}:${process.env.PATH}`;
     const env = { PATH, NODE_OPTIONS: "--conditions=oncehook-source" };
     const npmTest = () => run("sh", ["-c", scripts.test], { cwd: folder, env });
     await use({ folder, printed: stdout, npmTest });

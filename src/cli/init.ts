@@ -145,7 +145,7 @@ async function scaffold(folder: string, project: Project, before: Manifest | und
   const isCompleted = before !== undefined && isOurs(before);
   const kept = await present(folder, [...(isCompleted ? [] : [MANIFEST]), ...shared.map(({ path }) => path)]);
   // Read before anything is written: what cannot be read must not be found out half way.
-  const ignore = await ignoreFile(folder);
+  const ignore = await ignoreFile(folder, project);
   const files = [...own, ...[manifest, ...shared].filter(({ path }) => !kept.includes(path))];
   for (const file of files) await write(folder, file, isCompleted && file === manifest ? "w" : "wx");
   for (const file of ignore) await write(folder, file, "w");
@@ -167,14 +167,14 @@ async function present(folder: string, paths: readonly string[]): Promise<string
 }
 
 /** The user's own lines, and those that are missing after them; empty where none is. */
-async function ignoreFile(folder: string): Promise<ProjectFile[]> {
+async function ignoreFile(folder: string, { ignored }: Project): Promise<ProjectFile[]> {
   const file = join(folder, IGNORE_FILE);
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return "";
     throw new UserError(`${file} ${fileErrorText(cause)}; nothing was changed`, { cause });
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
-  const missing = IGNORED.filter((line) => !lines.includes(line));
+  const missing = [...IGNORED, ...ignored].filter((line) => !lines.includes(line));
   if (missing.length === 0) return [];
   const before = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   return [{ path: IGNORE_FILE, text: `${before}${missing.join("\n")}\n` }];

@@ -7,6 +7,9 @@ import { UserError } from "./user-error.ts";
 const KINDS = {
   service: "a server of its own, started by `oncehook serve`",
   express: "an Express application",
+  fastify: "a Fastify application",
+  hono: "a Hono application",
+  nest: "a Nest application",
 } as const;
 
 export type ProjectKind = keyof typeof KINDS;
@@ -21,6 +24,8 @@ interface Addition {
   readonly devDependencies?: Versions;
   /** The commands after the tests, each for a terminal of its own. */
   readonly run: readonly string[];
+  /** Further lines of .gitignore. */
+  readonly ignored?: readonly string[];
 }
 
 export interface Project extends Required<Addition> {
@@ -59,6 +64,7 @@ export function projectOf(kind: ProjectKind): Project {
   const isFile = (path: string) => path !== MANIFEST && path !== TSCONFIG;
   return {
     ...addition,
+    ignored: addition.ignored ?? [],
     dependencies: { ...addition.dependencies, ...versionsOf(PACKAGES, { ...devDependencies }) },
     devDependencies: { ...versionsOf(DEVELOPMENT, devDependencies), ...addition.devDependencies },
     files: [...texts].filter(([path]) => isFile(path)).map(([path, text]) => ({ path, text })),

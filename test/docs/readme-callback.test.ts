@@ -23,9 +23,9 @@ function inShell(script: string, cwd: string): Promise<string> {
   });
 }
 
-it("the receiver accepts the callback that the README sends by hand, and signs as openssl does", () =>
+it("the receiver accepts the callback that docs/development.md sends by hand, and signs as openssl does", () =>
   withDatabase("sqlite", async (target) => {
-    const [recipe = []] = shellBlocks(await readFile("README.md", "utf8")).filter(([first]) =>
+    const [recipe = []] = shellBlocks(await readFile("docs/development.md", "utf8")).filter(([first]) =>
       first?.startsWith("echo "),
     );
     const folder = await mkdtemp(join(tmpdir(), "oncehook-readme-"));
@@ -47,9 +47,10 @@ it("the receiver accepts the callback that the README sends by hand, and signs a
 
 it("the README's SOURCES and secret are all that a first callback of Stripe needs", () =>
   withDatabase("sqlite", async (target) => {
-    const [[variables = "", start, send = ""] = []] = shellBlocks(await readFile("README.md", "utf8")).filter(
-      ([first]) => first?.startsWith("export "),
-    );
+    const [[demo = "", variables = "", start, send = ""] = []] = shellBlocks(
+      await readFile("README.md", "utf8"),
+    ).filter(([first]) => first?.startsWith("npm ci "));
+    expect(demo).toContain("npm ci && npm run demo ");
     const [, ...pairs] = variables.replace(/#.*/, "").trim().split(" ");
     const env = Object.fromEntries(pairs.map((pair) => pair.split("=")));
     expect([start?.split(" #")[0]?.trim(), Object.keys(env)]).toEqual(["npm start", ["SOURCES", "STRIPE_SECRET"]]);

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { signedCallback } from "oncehook/testing";
+import { createApp } from "../app.ts";
+import config from "../oncehook.config.ts";
+import { testReceiver } from "./test-receiver.ts";
+
+test("a paid invoice is written down once, however often Stripe sends it", async () => {
+  await using webhooks = testReceiver();
+  const app = await createApp(webhooks.receiver);
+  await app.listen(0, "127.0.0.1");
+  try {
+    const data = { data: { object: { id: "in_1", amount_paid: 490 } } };
+    const callback = signedCallback(config, { source: "stripe", type: "invoice.paid", data });
+    const origin = await app.getUrl();
+    const send = async () => (await fetch(origin + callback.path, callback)).json();
+    assert.deepEqual(await send(), { status: "success", data: { invoice: "in_1" } });
+    assert.deepEqual(await send(), { status: "already_processed" });
+    assert.deepEqual(webhooks.rows("SELECT id, cents FROM paid_invoices"), [{ id: "in_1", cents: 490 }]);
+  } finally {
+    await app.close();
+  }
+});
