@@ -38,29 +38,38 @@ interface FastifyReply {
  * A plugin for Fastify: `app.register(oncehook, { receiver })`. It adds the addresses of the receiver, in a scope of its
  * own whose parser reads nothing. The application's routes and parsers stay as they are, and the receiver stays the
  * application's: it closes it.
- * @throws TypeError without a receiver
+ * Without a receiver the start of Fastify fails.
  */
 export function oncehook(scope: FastifyScope, options: OncehookFastifyOptions, done: (error?: Error) => void): void {
-  const { paths, originOf, handle } = parseReceiver(options.receiver);
+  try {
+    mount(scope, options.receiver);
+    done();
+  } catch (error) {
+    // An exception would end the process: Fastify loads its plugins later.
+    done(error as Error);
+  }
+}
+
+function mount(scope: FastifyScope, receiver: Receiver): void {
+  const { paths, originOf, handle } = parseReceiver(receiver);
   const { prefix } = scope;
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, ready) => ready(null));
-  const answer = (request: FastifyRequest, reply: FastifyReply, mount: string) => {
+  const answer = (request: FastifyRequest, reply: FastifyReply, above: string) => {
     const { raw, ip, protocol, originalUrl } = request;
     reply.hijack();
     const origin = readOriginOf(originOf, { address: ip, protocol, headers: raw.headers });
     const exchange = new ApplicationExchange(raw, reply.raw, { originOf: () => origin, target: originalUrl });
-    exchange.takeMountedPath(pathOf(raw.url ?? "").slice(mount.length));
+    exchange.takeMountedPath(pathOf(raw.url ?? "").slice(above.length));
     if (handle(exchange)) exchange.hold();
     else exchange.respond(404, { "content-type": "application/json; charset=utf-8" }, '{"error":"not found"}', false);
   };
   for (const path of paths) {
     const isOfBaseUrl = path.startsWith(`${prefix}/`);
-    const mount = isOfBaseUrl ? "" : prefix;
+    const above = isOfBaseUrl ? "" : prefix;
     const route = isOfBaseUrl ? path.slice(prefix.length) : path;
-    scope.all(route, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, mount));
+    scope.all(route, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, above));
   }
-  done();
 }
 
 function parseReceiver(receiver: Receiver | undefined) {
