@@ -34,7 +34,6 @@ export default defineConfig({
       input: {
         "cli/main": at("src/cli/main.js"),
         ...Object.fromEntries(doors(at("package.json")).map(({ name, source }) => [name, at(source)])),
-        "chunks/checkpoint-thread": at("src/store/sqlite/checkpoint-thread.js"),
       },
       output: {
         entryFileNames: "[name].js",

@@ -16,7 +16,7 @@ const NOT_FOUND = JSON.stringify({ error: "not found" });
 export function toLambdaHandler(given: ReceiverOrMaker): LambdaHandler {
   return async (event) => {
     checkEvent(event);
-    const receiver = receiverOf(given) as ApplicationReceiver;
+    const receiver = (await receiverOf(given)) as ApplicationReceiver;
     if (receiver.background !== "none") throw new TypeError(LOOPS);
     const exchange = new LambdaExchange(event, receiver.originOf);
     if (!receiver.handle(exchange))

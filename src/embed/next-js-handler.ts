@@ -15,7 +15,7 @@ export type NextJsHandler = (request: Request) => Promise<Response>;
 /**
  * The handlers of a route of Next.js: `export const { GET, HEAD, POST } = toNextJsHandler(receiver)` in
  * `app/api/[source]/callback/route.ts`.
- * @param given a function, such as `() => (globalThis.receiver ??= createReceiver(…))`, where `next build` has no variables
+ * @param given a function that returns the receiver, where `next build` has no variables
  */
 export function toNextJsHandler(
   given: ReceiverOrMaker,
@@ -23,7 +23,8 @@ export function toNextJsHandler(
 ): Readonly<Record<"GET" | "HEAD" | "POST", NextJsHandler>> {
   const handle: NextJsHandler = async (request) => {
     const address = clientAddress?.(request) ?? undefined;
-    return receiverOf(given).fetch(request, {
+    const receiver = await receiverOf(given);
+    return receiver.fetch(request, {
       ...(address !== undefined && { clientAddress: address }),
       ...(waitUntil !== undefined && { waitUntil }),
     });

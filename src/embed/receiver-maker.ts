@@ -1,9 +1,11 @@
 import type { Receiver } from "./receiver.ts";
 
 /**
- * A receiver, or a function that returns it, which is called by each request. Builds of Next.js and SvelteKit evaluate
- * the modules of routes without the variables of production: `createReceiver` would throw there.
+ * A receiver, or a function that returns it and keeps it; each request calls that. Builds of Next.js and SvelteKit
+ * evaluate the modules of routes without the variables of production, where a configuration throws.
  */
-export type ReceiverOrMaker = Receiver | (() => Receiver);
+export type ReceiverOrMaker = Receiver | (() => Receiver | Promise<Receiver>);
 
-export const receiverOf = (given: ReceiverOrMaker): Receiver => (typeof given === "function" ? given() : given);
+export async function receiverOf(given: ReceiverOrMaker): Promise<Receiver> {
+  return typeof given === "function" ? given() : given;
+}

@@ -17,16 +17,16 @@ export type SvelteKitHandler = (event: SvelteKitEvent) => Promise<Response>;
  * The handlers of a `+server.ts`: `export const { GET, HEAD, POST } = toSvelteKitHandler(receiver)` in
  * `src/routes/api/[source]/callback/`. SvelteKit itself answers 403 to forms without an Origin: see
  * docs/frameworks/sveltekit.md.
- * @param given a function, such as `() => (receiver ??= createReceiver(…))`, where the build has no variables
+ * @param given a function that returns the receiver, where the build has no variables
  */
 export function toSvelteKitHandler(
   given: ReceiverOrMaker,
   { waitUntil }: SvelteKitHandlerOptions = {},
 ): Readonly<Record<"GET" | "HEAD" | "POST", SvelteKitHandler>> {
-  const handle: SvelteKitHandler = async ({ request, getClientAddress }) =>
-    receiverOf(given).fetch(request, {
-      clientAddress: getClientAddress(),
-      ...(waitUntil !== undefined && { waitUntil }),
-    });
+  const handle: SvelteKitHandler = async ({ request, getClientAddress }) => {
+    const receiver = await receiverOf(given);
+    const clientAddress = getClientAddress();
+    return receiver.fetch(request, { clientAddress, ...(waitUntil !== undefined && { waitUntil }) });
+  };
   return { GET: handle, HEAD: handle, POST: handle };
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { CHECKPOINT_THREAD } from "./checkpoint-thread.ts";
 
 /** One pass: how many frames the write-ahead log had as it began, and how many it could not copy. */
 export interface CheckpointResult {
@@ -26,14 +27,11 @@ interface Thread {
   readonly ended: AbortSignal;
 }
 
-/** A bundler of an application takes `new URL("…", import.meta.url)` for a file to bundle. */
-const here = import.meta.url;
-
 export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
   // The flush of the WAL waits behind the copied pages: 40 MB of a second at full rate (decision 0018).
   afterMs: 100,
   restartFrames: 4_096,
-  code: new URL("./checkpoint-thread.js", here),
+  code: CHECKPOINT_THREAD,
 };
 const MAX_PASSES = 5;
 /** So few frames take some milliseconds. */
