@@ -17,7 +17,7 @@ function runCheckpoints(): void {
       return { frames: Number(log), left: Number(log) - Number(checkpointed) };
     } catch (error) {
       const { errcode, message } = error as Error & { errcode?: number };
-      // Where a disk is full or away, the log keeps what was committed. The next pass begins where this one did.
+      // The log keeps what was committed, also on a full disk. The next pass begins where this one did.
       // After a flush that failed, no later pass copies again what the kernel dropped: the WAL would restart over it.
       return { frames: 0, left: 0, ...(errcode === IOERR_FSYNC && { flushFailed: message }) };
     }
