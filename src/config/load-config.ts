@@ -68,7 +68,10 @@ function readConfig(
   checkDistinct(values, problems);
   if (listens || isEmbedded) checkUserAuthorized(reading, handling.builtInHandlers, isEmbedded);
   const sources = sourcesOf(reading, env, file.sources);
-  if (isEmbedded) checkSignedAddresses(sources, reading);
+  if (isEmbedded) {
+    checkSignedAddresses(sources, reading);
+    checkRedirect(reading);
+  }
   const warnings = checkExposure(reading, env, sources);
   const host = URL.parse(values.CALLBACK_BASE_URL ?? "")?.hostname ?? "localhost";
   const notifications = notificationsOf(reading, host);
@@ -132,6 +135,17 @@ function checkUserAuthorized(reading: ConfigReading, handlers: readonly string[]
     "neither is set, but the handler user_authorized is on; set one of them, " +
       `OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=${others || "none"}`,
     ["HANDLERS"],
+  );
+}
+
+/** Without a listener there is no other address to which a browser could come back. */
+function checkRedirect({ values, problems }: ConfigReading): void {
+  const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl, OAUTH_REDIRECT_URI: redirect, CALLBACK_BASE_URL } = values;
+  if ((issuer ?? tokenUrl) === undefined || (redirect ?? CALLBACK_BASE_URL) !== undefined) return;
+  problems.add(
+    ["OAUTH_REDIRECT_URI"],
+    "is not set, and neither is CALLBACK_BASE_URL, which it follows: set the https address of the application",
+    ["CALLBACK_BASE_URL"],
   );
 }
 

@@ -157,6 +157,24 @@ describe("a receiver in an application", () => {
     expect(() => createReceiver({}, named)).toThrow(/sources\.trello: trello signs/);
   });
 
+  it("OAuth without an address of the application is refused", () => {
+    const variables = {
+      ...VARIABLES,
+      ...{
+        OAUTH_ISSUER: "https://id.example",
+        OAUTH_CLIENT_ID: "c",
+        OAUTH_CLIENT_SECRET: "a secret of a client, 32 bytes 01",
+      },
+    };
+    const create = (baseUrl?: string) => () =>
+      createReceiver(
+        { sources: { billing: billing() } },
+        { database: "sqlite:x.db", variables, ...(baseUrl !== undefined && { baseUrl }) },
+      );
+    expect(create()).toThrow(/OAUTH_REDIRECT_URI: is not set, and neither is CALLBACK_BASE_URL/);
+    expect(create("https://a.example")).not.toThrow();
+  });
+
   it("a variable that does not begin with ONCEHOOK_ is not read", () => {
     const given = { ENCRYPTION_KEY: "app", SMTP_URL: "mailhog:1025", LOG_LEVEL: "verbose", PORT: "x" };
     const before = { ...process.env };
