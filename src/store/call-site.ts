@@ -1,11 +1,10 @@
 import { fileURLToPath } from "node:url";
+import { besideModule } from "../system/index.ts";
 
 /** A handler's line is wanted below the frames of Oncehook and of the query builder, which are up to fifteen. */
 const FRAMES = 40;
 const FRAME = "    at ";
-/** Bundlers take `new URL("…", import.meta.url)` for a file to bundle. */
-const here = import.meta.url;
-const OWN = new URL("..", here);
+const OWN = besideModule("..", import.meta.url);
 const NOT_A_HANDLERS = [OWN.href, fileURLToPath(OWN), "(node:", "at node:", "(<anonymous>)"];
 const BUILT_IN_HANDLERS = "/handlers/built-in/";
 const DRIVERS = /node_modules[\\/](?:kysely|pg|pg-[a-z]+)[\\/]/;

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { doors } from "../../scripts/doors.ts";
+import { loadedCode } from "./loaded-code.ts";
 import { installed, npm, outputOf, type Packed, pack } from "./packed.ts";
 
 const MINUTES = 60_000;
@@ -10,6 +11,9 @@ const MINUTES = 60_000;
 const PROGRAM_LIMIT_MS = 3 * MINUTES;
 /** Of the installed application, blocks of the disk included: most of it is the bundle, the page and Kysely's types. */
 const MAX_BYTES = 25_000_000;
+/** Of `import "oncehook"`: an application that mounts a receiver pays it at each start, a function at each cold one. */
+const MAX_LOADED_BYTES = 450_000;
+const MAX_IMPORT_RSS_MB = 20;
 const TOOLS = [
   "zod@4.6.7",
   "@types/node@24.19.2",
@@ -60,6 +64,12 @@ describe("the packed archive", () => {
     expect(bytes).toBeLessThan(MAX_BYTES);
   });
 
+  it("import of oncehook loads neither the server nor the page nor a driver: 450 KB, and four small packages", () => {
+    const { bytes, packages } = loadedCode(join(application, "node_modules/oncehook/dist/index.js"));
+    expect(packages).toEqual(["@fastify/forwarded", "@fastify/proxy-addr", "ipaddr.js", "kysely"]);
+    expect(bytes).toBeLessThan(MAX_LOADED_BYTES);
+  });
+
   it("npm finds no vulnerability and no missing package in the application", async () => {
     expect(await npm(application, "ls", "--all")).not.toMatch(/missing|invalid/i);
   });
@@ -88,6 +98,7 @@ describe("the packed archive", () => {
 const CONSUMER = `
 import { defineConfig, defineHandler, Rejected, sql, type Transaction } from "oncehook";
 import { z } from "zod";
+import { toAdminHandler } from "oncehook/admin";
 import { createAdminClient } from "oncehook/admin-client";
 import { once } from "oncehook/once";
 import { createLogger, loadConfig, start } from "oncehook/server";
@@ -109,7 +120,7 @@ const paid = defineHandler<Tables>()({
 // @ts-expect-error a table that the handler does not have
 export const insert = (tx: Transaction<Tables>) => tx.query.insertInto("unpaid");
 export const config = defineConfig({ sources: { stripe: stripe({ secret: "whsec_x" }) }, handlers: [paid] });
-export const doors = [createAdminClient, once, createLogger, loadConfig, start, startTestReceiver];
+export const doors = [createAdminClient, toAdminHandler, once, createLogger, loadConfig, start, startTestReceiver];
 `;
 
 const MODES = {
@@ -147,6 +158,11 @@ describe.each(["typescript-5.9", "typescript-6"])("the declarations under %s", (
 
 const SCRIPT = resolve("test/deploy/packed-import.mjs");
 const DOORS = doors().map(({ specifier }) => specifier);
+it("import of oncehook takes less than 20 MB of memory", async () => {
+  const output = await outputOf(process.execPath, [SCRIPT, "import", "oncehook"], application);
+  expect((JSON.parse(output) as Imported).rssMb).toBeLessThan(MAX_IMPORT_RSS_MB);
+});
+
 const RUNTIMES = { "Node 22": "node", "this Node": process.execPath, Bun: "bun" } as const;
 
 interface Imported {
