@@ -21,6 +21,8 @@ export interface Framework {
   readonly mount?: string;
   /** Left out: `https://app.example` with the path of the mount. */
   readonly baseUrl?: string;
+  /** The scenarios that its way does not fit, by their titles. */
+  readonly except?: RegExp;
   /** The application echoes JSON at `POST /orders`, and answers unknown addresses with 404 in its own way. */
   serve(receiver: Receiver): Promise<Served>;
   /** Its own parser reads the bodies within its own bounds, and hands the bytes over. */
