@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { doors } from "../../scripts/doors.ts";
+import { withDatabase } from "../support/databases.ts";
 import { loadedCode } from "./loaded-code.ts";
 import { installed, npm, outputOf, type Packed, pack } from "./packed.ts";
 
@@ -163,6 +164,13 @@ it("import of oncehook takes less than 20 MB of memory", async () => {
   expect((JSON.parse(output) as Imported).rssMb).toBeLessThan(MAX_IMPORT_RSS_MB);
 });
 
+const RECEIVER = resolve("test/deploy/packed-receiver.mjs");
+/** What it prints for a signed callback, the same again, and a forged one. */
+const HANDLED_ONCE = JSON.stringify([
+  [200, { status: "success", data: { paid: 1 } }],
+  [200, { status: "already_processed" }],
+  [401, { error: "invalid signature" }],
+]);
 const RUNTIMES = { "Node 22": "node", "this Node": process.execPath, Bun: "bun" } as const;
 
 interface Imported {
@@ -183,6 +191,17 @@ describe.each(Object.entries(RUNTIMES))("%s", (_name, program) => {
         expect([door, exported.length > 0, changed]).toEqual([door, true, {}]);
       }
     },
+    PROGRAM_LIMIT_MS,
+  );
+
+  it.each(["postgres", "sqlite"] as const)(
+    "the package handles an event once on %s, and refuses SQLite where it has no authorizer",
+    (dialect) =>
+      withDatabase(dialect, async ({ url }) => {
+        const output = await outputOf(path(), [RECEIVER, url], application);
+        const isRefused = program === "node" && dialect === "sqlite";
+        expect(output).toContain(isRefused ? "SQLite needs Node 24.10 or newer, or Bun" : HANDLED_ONCE);
+      }),
     PROGRAM_LIMIT_MS,
   );
 });
