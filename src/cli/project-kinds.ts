@@ -9,6 +9,7 @@ const KINDS = {
   express: "an Express application",
   fastify: "a Fastify application",
   hono: "a Hono application",
+  nextjs: "a Next.js application",
   nest: "a Nest application",
 } as const;
 
