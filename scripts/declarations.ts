@@ -25,7 +25,10 @@ const bundle = await rolldown({
   onLog(level, { message }) {
     if (level === "warn") throw new Error(message);
   },
-  plugins: [esmDeclarations(), ...dts({ cwd: ROOT, tsconfig: "tsconfig.build.json", emitDtsOnly: true, sourcemap: false })],
+  plugins: [
+    esmDeclarations(),
+    ...dts({ cwd: ROOT, tsconfig: "tsconfig.build.json", emitDtsOnly: true, sourcemap: false }),
+  ],
 });
 const { output } = await bundle.write({
   dir: DIST,
