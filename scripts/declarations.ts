@@ -64,9 +64,11 @@ function esmDeclarations(): Plugin {
   };
 }
 
-/** What the admin API adds to Fastify's requests concerns its routes only. */
+/** What the admin API adds to Fastify's requests concerns its routes only, and so do imports for that. */
 function withoutAugmentations(text: string): string {
-  return text.replaceAll(/^declare module "[^"]+" \{\n(?: .*\n)*\}\n/gm, "");
+  return text
+    .replaceAll(/^declare module "[^"]+" \{\n(?: .*\n)*\}\n/gm, "")
+    .replaceAll(/^import "[^."][^"]*";\n/gm, "");
 }
 
 /** @throws Error where a declaration names a package that an application does not have */
