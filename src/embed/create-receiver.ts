@@ -6,6 +6,7 @@ import type { AdminFetch, AdminRequestInfo } from "./admin-fetch.ts";
 import { embeddedConfig, servedPaths } from "./embedded-config.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import type { OpenedReceiver } from "./open-receiver.ts";
+import { respondNotFound, UNAVAILABLE } from "./plain-responses.ts";
 import type { FetchInfo, Receiver, ReceiverOptions, WorkDone, WorkOptions } from "./receiver.ts";
 
 /** For the adapters: what a receiver knows of a request's way. */
@@ -24,10 +25,6 @@ export interface ApplicationReceiver extends Receiver {
 export function createReceiver(config: ConfigFile, options: ReceiverOptions = {}): Receiver {
   return new LazyReceiver(embeddedConfig(config, options), config, options);
 }
-
-const UNAVAILABLE = JSON.stringify({ error: "temporarily unavailable" });
-const NOT_FOUND = JSON.stringify({ error: "not found" });
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 class LazyReceiver implements ApplicationReceiver {
   readonly originOf: ReadOrigin;
@@ -63,7 +60,10 @@ class LazyReceiver implements ApplicationReceiver {
 
   async fetch(request: Request, info: FetchInfo = {}): Promise<Response> {
     const exchange = new FetchExchange(request, info, this.originOf);
-    if (!this.handle(exchange)) return new Response(NOT_FOUND, { status: 404, headers: JSON_TYPE });
+    if (!this.handle(exchange)) {
+      respondNotFound(exchange);
+      return exchange.response;
+    }
     const response = await exchange.response;
     const opened = this.#opened;
     if (opened !== undefined) info.waitUntil?.(opened.afterResponse());
@@ -110,7 +110,7 @@ class LazyReceiver implements ApplicationReceiver {
         );
         admin = await this.#adminOpening;
       } catch {
-        return new Response(UNAVAILABLE, { status: 503, headers: { ...JSON_TYPE, "retry-after": "5" } });
+        return new Response(UNAVAILABLE.body, UNAVAILABLE);
       }
       return admin.fetch(request, info);
     },
@@ -137,5 +137,5 @@ class LazyReceiver implements ApplicationReceiver {
 }
 
 function respondUnavailable(exchange: Exchange): void {
-  exchange.respond(503, { ...JSON_TYPE, "retry-after": "5" }, UNAVAILABLE, false);
+  exchange.respond(UNAVAILABLE.status, UNAVAILABLE.headers, UNAVAILABLE.body, false);
 }

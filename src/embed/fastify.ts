@@ -3,6 +3,7 @@ import { pathOf } from "../domain/index.ts";
 import { readOriginOf } from "../http/exchange/index.ts";
 import { ApplicationExchange } from "./application-exchange.ts";
 import type { ApplicationReceiver } from "./create-receiver.ts";
+import { respondNotFound } from "./plain-responses.ts";
 import type { Receiver } from "./receiver.ts";
 
 export interface OncehookFastifyOptions {
@@ -62,7 +63,7 @@ function mount(scope: FastifyScope, receiver: Receiver): void {
     const exchange = new ApplicationExchange(raw, reply.raw, { originOf: () => origin, target: originalUrl });
     exchange.takeMountedPath(pathOf(raw.url ?? "").slice(above.length));
     if (handle(exchange)) exchange.hold();
-    else exchange.respond(404, { "content-type": "application/json; charset=utf-8" }, '{"error":"not found"}', false);
+    else respondNotFound(exchange);
   };
   for (const path of paths) {
     const isOfBaseUrl = path.startsWith(`${prefix}/`);

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApplicationReceiver } from "./create-receiver.ts";
 import { type LambdaEvent, LambdaExchange, type LambdaResponse } from "./lambda-exchange.ts";
+import { respondNotFound } from "./plain-responses.ts";
 import { type ReceiverOrMaker, receiverOf } from "./receiver-maker.ts";
 
 export type LambdaHandler = (event: LambdaEvent) => Promise<LambdaResponse>;
 
 /** A platform waits no longer for the callback log. */
 const FLUSH_MS = 1_000;
-const NOT_FOUND = JSON.stringify({ error: "not found" });
 
 /**
  * A handler of AWS Lambda, for function URLs and HTTP APIs with payload format 2.0. The receiver needs
@@ -19,8 +19,7 @@ export function toLambdaHandler(given: ReceiverOrMaker): LambdaHandler {
     const receiver = (await receiverOf(given)) as ApplicationReceiver;
     if (receiver.background !== "none") throw new TypeError(LOOPS);
     const exchange = new LambdaExchange(event, receiver.originOf);
-    if (!receiver.handle(exchange))
-      exchange.respond(404, { "content-type": "application/json; charset=utf-8" }, NOT_FOUND);
+    if (!receiver.handle(exchange)) respondNotFound(exchange);
     const response = await exchange.response;
     await flushed(receiver);
     return response;

@@ -3,6 +3,7 @@ import type { ReadOrigin } from "../http/exchange/index.ts";
 import { normalAddress } from "../system/index.ts";
 import { ApplicationExchange } from "./application-exchange.ts";
 import type { ApplicationReceiver } from "./create-receiver.ts";
+import { respondNotFound } from "./plain-responses.ts";
 import type { Receiver } from "./receiver.ts";
 
 export interface NodeHandlerOptions {
@@ -31,8 +32,6 @@ export function toNodeHandler(receiver: Receiver, options: NodeHandlerOptions = 
     const exchange = new ApplicationExchange(request, response, { originOf });
     if (receiver.handle(exchange) || (exchange.takeMountedPath() && receiver.handle(exchange))) return exchange.hold();
     if (next !== undefined) return next();
-    exchange.respond(404, { "content-type": "application/json; charset=utf-8" }, JSON.stringify(NOT_FOUND), false);
+    respondNotFound(exchange);
   };
 }
-
-const NOT_FOUND = { error: "not found" };
