@@ -101,18 +101,21 @@ async function openCaptureBuffer({ captureEnabled }: Config, common: Common): Pr
   return createCaptureBuffer({ ...common, store: common.store.captures });
 }
 
+/** A server has tracing of its own; a receiver in an application joins that of the application. */
 async function openTracing(
   { tracing, environment }: Config,
   { log, ownsProcess, mask }: { readonly log: Logger; readonly ownsProcess: boolean; readonly mask: Mask },
   undo: UndoSteps,
 ) {
-  if (tracing === null) return { tracer: undefined, logger: log };
-  const adapter = await import("../observability/tracing/opentelemetry/index.ts");
-  const opened = await adapter.openTracing(tracing, {
-    ...{ log, environment, ownsProcess },
-    describe: (error) => mask.text(errorText(error)),
-    isRejection: isRejected,
-  });
+  const off = { tracer: undefined, logger: log };
+  if (tracing === null && ownsProcess) return off;
+  const { joinTracing, openTracing: open } = await import("../observability/tracing/opentelemetry/index.ts");
+  const errors = { describe: (error: unknown) => mask.text(errorText(error)), isRejection: isRejected };
+  if (tracing === null) {
+    const joined = await joinTracing(errors);
+    return joined === undefined ? off : { tracer: joined.tracer, logger: withTraceIds(log, joined.activeIds) };
+  }
+  const opened = await open(tracing, { log, environment, ...errors });
   undo.add("tracing", () => opened.close());
   return { tracer: opened.tracer, logger: withTraceIds(log, opened.activeIds) };
 }

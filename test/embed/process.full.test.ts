@@ -15,8 +15,29 @@ interface Seen {
   readonly metrics: string;
   /** Bytes of a long body that the application's own listener holds. */
   readonly watched: number;
-  readonly spans: readonly string[];
+  readonly spans: readonly Span[];
   readonly said: readonly string[];
+}
+
+interface Span {
+  readonly name: string;
+  /** Of OpenTelemetry: 0 internal, 1 server. */
+  readonly kind: number;
+  readonly scope: string;
+  readonly id: string;
+  readonly parent: string | null;
+}
+
+/** The names of a span and of those around it, from the inside out. */
+function chainOf(spans: readonly Span[], name: string): string[] {
+  const chain: Span[] = [];
+  let span = spans.find((one) => one.name === name);
+  while (span !== undefined) {
+    chain.push(span);
+    const { parent } = span;
+    span = spans.find(({ id }) => id === parent);
+  }
+  return chain.map((one) => one.name);
 }
 
 /** Variables of the application's own, none of which is for a receiver. */
@@ -52,11 +73,27 @@ describe.each(["sqlite", "postgres"] as const)("two receivers in an application'
     expect(isSecondWell).toBe(true);
   });
 
-  it("an application's tracing keeps its spans, also those of handlers, and gets no other", async () => {
+  it("an application's tracing keeps its spans, and its diagnostics get nothing of a receiver", async () => {
     const { spans, said } = await application();
+    const shop = spans.filter(({ scope }) => scope === "shop").map(({ name }) => name);
     const charges = ["charge evt_1", "charge evt_2", "charge evt_3", "charge evt_long"];
-    expect(spans.toSorted()).toEqual(["after", "before", ...charges, "during"]);
+    expect(shop.toSorted()).toEqual(["after", "before", ...charges, "during", "request"]);
     expect(said).toEqual([]);
+  });
+
+  it("the spans of a callback are in the application's traces, around those that a handler starts", async () => {
+    const { spans } = await application();
+    const callback = "POST /api/platform/callback";
+    expect(chainOf(spans, "charge evt_1")).toEqual(["charge evt_1", "handler charging", "once", callback]);
+    expect(chainOf(spans, "charge evt_long").slice(-2)).toEqual([callback, "request"]);
+  });
+
+  it("a callback's span is a server's where the application has none, and takes no parent from a header", async () => {
+    const { spans } = await application();
+    const callbacks = spans.filter(({ name }) => name.startsWith("POST "));
+    const kinds = callbacks.map(({ kind, parent }) => ({ kind, hasParent: parent !== null }));
+    expect(kinds.filter(({ kind }) => kind === 0)).toEqual([{ kind: 0, hasParent: true }]);
+    expect(kinds.filter(({ kind }) => kind === 1)).toEqual(Array(5).fill({ kind: 1, hasParent: false }));
   });
 
   it("an application's listener keeps the bytes of a body in several pieces", async () => {

@@ -32,8 +32,6 @@ const charging = defineHandler({
   type: "charging",
   data: z.object({}),
   handle({ event }) {
-    const active = trace.getActiveSpan();
-    if (active !== undefined) throw new Error("the span of another tracer is active");
     shop.startActiveSpan(`charge ${event.event_id}`, (span) => span.end());
     return {};
   },
@@ -103,15 +101,20 @@ async function openReceiver(database: string) {
   const watched: Uint8Array[] = [];
   const server = createServer((message, response) => {
     message.on("data", (piece: Uint8Array) => watched.push(piece));
-    handle(message, response);
+    // As the instrumentation of HTTP does.
+    if (message.headers["x-traced"] === undefined) return handle(message, response);
+    shop.startActiveSpan("request", (span) => {
+      response.once("close", () => span.end());
+      handle(message, response);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     lines,
-    async send(eventId: string, type = "charging", data = {}): Promise<number> {
+    async send(eventId: string, type = "charging", data = {}, headers = {}): Promise<number> {
       const event = { event_id: eventId, event_type: type, timestamp: Math.floor(Date.now() / 1000), data };
-      const sent = { type, body: Buffer.from(JSON.stringify(event)), headers: {} };
+      const sent = { type, body: Buffer.from(JSON.stringify(event)), headers };
       return (await postCallback(`${origin}/api/platform/callback`, SECRET, sent)).status;
     },
     watchedBytes: () => watched.reduce((sum, { length }) => sum + length, 0),
@@ -124,6 +127,8 @@ async function openReceiver(database: string) {
   };
 }
 
+/** Of a stranger: an application decides whom it believes. */
+const FOREIGN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const LONG = { note: "x".repeat(300_000) };
 
 shop.startActiveSpan("before", (span) => span.end());
@@ -141,14 +146,20 @@ await nextTurn();
 const during = snapshot();
 const metrics = await first.metrics();
 const beforeLong = second.watchedBytes();
-await second.send("evt_long", "charging", LONG);
+await second.send("evt_long", "charging", LONG, { "x-traced": "1", traceparent: FOREIGN });
 const watched = second.watchedBytes() - beforeLong;
 shop.startActiveSpan("during", (span) => span.end());
 await first.close();
 const isSecondWell = (await second.send("evt_3")) === 200;
 await second.close();
 shop.startActiveSpan("after", (span) => span.end());
-const spans = exported.getFinishedSpans().map(({ name }) => name);
+const spans = exported.getFinishedSpans().map((span) => ({
+  name: span.name,
+  kind: span.kind,
+  scope: span.instrumentationScope.name,
+  id: span.spanContext().spanId,
+  parent: span.parentSpanContext?.spanId ?? null,
+}));
 const seen = {
   before,
   during,

@@ -24,7 +24,7 @@ export interface GlobalParts {
 
 /**
  * OpenTelemetry's globals, for the server: a handler that uses the API is traced with it. If another SDK has
- * them already, they stay its own, and the server's spans are that SDK's. An application's receiver never takes them.
+ * them already, they stay its own, and the server's spans are that SDK's.
  */
 export function takeGlobals({ provider, contexts, propagator }: GlobalParts) {
   const isOurs = trace.setGlobalTracerProvider(provider);

@@ -14,7 +14,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { type EventKey, keyText, type Outcome, outcomeName, readableError } from "../../../domain/index.ts";
-import type { RequestInfo, RequestSpan, Tracer, TraceSpan } from "../index.ts";
+import type { RequestInfo, RequestSpan, TraceIds, Tracer, TraceSpan } from "../index.ts";
 
 export interface ErrorDescription {
   /** An error with its causes, secrets masked. */
@@ -23,7 +23,7 @@ export interface ErrorDescription {
   readonly isRejection: (error: unknown) => boolean;
 }
 
-/** The API's own, or those of one receiver in an application. */
+/** The API's own, or those that an application has registered. */
 export type ActiveContexts = Pick<ContextManager, "active" | "with">;
 
 export interface TracingParts {
@@ -31,6 +31,8 @@ export interface TracingParts {
   readonly contexts: ActiveContexts;
   /** Of `traceparent`. */
   readonly propagator: TextMapPropagator;
+  /** Of a request's span: the one that is active in the application, or that the headers name. */
+  readonly requestParent: "active" | "headers" | "none";
 }
 
 /** One OpenTelemetry span. The innermost span records an error in full; those around it record its name. */
@@ -128,20 +130,25 @@ const METHODS = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH",
 const MAX_FAILED = 10_000;
 const MAX_HANDLED = 5_000;
 
-/** @param acceptsParent whether the parent of a request is read from its headers */
-export function createSpanTracer(parts: TracingParts, acceptsParent: boolean, errors: ErrorDescription): Tracer {
-  const { spans, contexts, propagator } = parts;
+export function createSpanTracer(parts: TracingParts, errors: ErrorDescription): Tracer {
+  const { spans, contexts, propagator, requestParent } = parts;
   const wrapped = (span: Span) => new OtelSpan(span, contexts, errors);
   const known = { failed: createRecentSpans(MAX_FAILED), handled: createRecentSpans(MAX_HANDLED) };
-  const parentOf = ({ headers }: RequestInfo) =>
-    acceptsParent ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
+  const parentOf = ({ headers }: RequestInfo) => {
+    if (requestParent === "active") return contexts.active();
+    return requestParent === "headers" ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
+  };
   return {
     startSpan: (name) => wrapped(spans.startSpan(name, {}, contexts.active())),
     startRequest(arrived) {
       const isKnown = METHODS.has(arrived.method);
       const name = `${isKnown ? arrived.method : "HTTP"} ${arrived.route}`;
       const attributes = attributesOf(arrived, isKnown);
-      const span = spans.startSpan(name, { kind: SpanKind.SERVER, attributes }, parentOf(arrived));
+      const parent = parentOf(arrived);
+      // Around it is the span of the application's own server, or of its framework.
+      const isInside = requestParent === "active" && trace.getSpan(parent) !== undefined;
+      const kind = isInside ? SpanKind.INTERNAL : SpanKind.SERVER;
+      const span = spans.startSpan(name, { kind, attributes }, parent);
       return requestSpan(wrapped(span), known);
     },
     startAttempt(kind, key, eventType) {
@@ -167,7 +174,7 @@ function requestSpan(
 ): RequestSpan {
   const spanContext = span.span.spanContext();
   return {
-    ids: { traceId: spanContext.traceId, spanId: spanContext.spanId },
+    ids: idsOf(spanContext),
     within: (run) => span.within(run),
     end(concluded) {
       const { outcome, source, eventId } = concluded;
@@ -186,6 +193,12 @@ function requestSpan(
       span.end(outcome);
     },
   };
+}
+
+export function idsOf(span: SpanContext): TraceIds;
+export function idsOf(span: SpanContext | undefined): TraceIds | undefined;
+export function idsOf(span: SpanContext | undefined): TraceIds | undefined {
+  return span && { traceId: span.traceId, spanId: span.spanId };
 }
 
 /** As OpenTelemetry's semantic conventions for HTTP servers name them. */
