@@ -49,7 +49,7 @@ export function signedCallback(
   const named = Object.entries(sources).map(([name, definition]) => ({ name, definition }));
   const source = sourceNamed(named, callback.source);
   const now = new Date();
-  return signCallback(callback, { source, baseUrl: baseUrl.replace(/\/+$/, ""), isForged, now });
+  return signCallback(callback, { source, baseUrl: baseUrl.replace(/(?<!\/)\/+$/, ""), isForged, now });
 }
 
 interface Signing {

@@ -175,7 +175,7 @@ export class Connection {
   }
 }
 
-const NOTHING = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
+const NOTHING = /^(?:\s|;|--[^\n]*\n|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/)*(?:--[^\n]*)?$/;
 
 /** SQLite compiles the first statement of a text and says nothing of the others. */
 function assertOneStatement(sql: string, statement: StatementSync): void {

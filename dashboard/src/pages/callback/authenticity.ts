@@ -25,6 +25,7 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   too_many_requests: "unchecked",
   not_found: "unchecked",
   method_not_allowed: "unchecked",
+  body_consumed: "unchecked",
   body_too_large: "unchecked",
   content_encoding_unsupported: "unchecked",
   request_timeout: "unchecked",
