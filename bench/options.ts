@@ -17,11 +17,12 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [options]
   --case <names>         of fresh, duplicates, bad-signatures, mixed, prepare, large, processes, latency, growth, overload,
-                         memory, allocation, startup, sources, identity, dependent; separated by commas; default: all
+                         memory, allocation, startup, sources, identity, dependent, application; separated by commas;
+                         default: all
   --contender <names>    of bare, prototype, oncehook-sqlite, oncehook-postgres, express-sqlite, express-postgres,
                          go-sqlite, go-postgres, webhook, restate, pgbench, pgbench-pipeline, oncehook-package,
-                         oncehook-signed-id, oncehook-unsigned-id, oncehook-dependent, oncehook-dependent-alone;
-                         default: all
+                         oncehook-signed-id, oncehook-unsigned-id, oncehook-dependent, oncehook-dependent-alone,
+                         application-{node,express,hono}-{sqlite,postgres}; default: all
   --rounds <n>           alternating rounds; default: 5
   --seconds <s>          of a round; default: 8
   --warmup <s>           before each round; default: 10, and no longer than a round of less than 5 s
