@@ -51,15 +51,16 @@ async function built({ name, page, packages, files, build }: BuiltApplication): 
   return place;
 }
 
+/** As a deployment does; the application has to end by itself. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
-  child.kill();
-  await once(child, "exit");
+  child.kill("SIGTERM");
+  await once(child, "exit", { signal: AbortSignal.timeout(MINUTES / 2) });
 }
 
 describe.each(BUILT_APPLICATIONS)("$name", (application) => {
   it(
-    `${application.name} builds without variables and database, and its callbacks are handled once`,
+    `${application.name} builds without variables and database, and its callbacks are handled once, and SIGTERM ends it`,
     async () => {
       const cwd = await built(application);
       const port = await freePort();
@@ -86,7 +87,7 @@ describe.each(BUILT_APPLICATIONS)("$name", (application) => {
         const callback = stripeCallback();
         expect(await send(callback)).toEqual([200, { status: "success", data: { handled: callback.id } }]);
         expect(await send(callback)).toEqual([200, { status: "already_processed" }]);
-        const forged = stripeCallback("evt_forged", "whsec_of_somebody_else");
+        const forged = stripeCallback("evt_forged", "whsec_of_another_account");
         expect(await send(forged)).toEqual([401, { error: "invalid signature" }]);
         const form = await fetch(`${origin}/api/stripe/callback`, { method: "POST", body: new URLSearchParams("a=1") });
         expect(form.status).toBe(401);
