@@ -5,6 +5,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { withMigrated } from "../../test/support/databases.ts";
 import { namedBlocks, withFiles } from "../../test/support/doc-blocks.ts";
+import { compile } from "../../test/support/in-project.ts";
 
 const run = promisify(execFile);
 const PLACE = "frameworks/once";
@@ -21,7 +22,7 @@ const files = [["tsconfig.json", TSCONFIG], ...blocks.map(({ name, text }) => [`
 describe("docs/once.md", () => {
   it("has a block for each of the eight libraries, and each compiles with the library's own types", async () => {
     expect(blocks).toHaveLength(8);
-    await withFiles(files, (folder) => run("node_modules/.bin/tsc", ["--noEmit", "-p", folder]), PLACE);
+    expect(await withFiles(files, (folder) => compile([folder]), PLACE)).toEqual([""]);
   });
 
   it.each(blocks)("the block $name handles an event once", async ({ name }) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
+import { runNode } from "../support/in-project.ts";
 import { event, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 
@@ -48,7 +48,3 @@ it("the script of docs/admin-api.md replays failures that can succeed and leaves
     { handlers, env: { RETRY_MAX: "0" } },
   );
 });
-
-it("the script of docs/admin-api.md compiles", { timeout: COMPILER_LIMIT_MS }, () =>
-  withScript(script, async (folder) => expect(await compile(folder)).toEqual({ code: 0, output: "" })),
-);

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { temporaryDatabase } from "../../src/app/open-store.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
-import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
+import { withFiles } from "../support/doc-blocks.ts";
+import { runNode } from "../support/in-project.ts";
 
 const blocks = [...readFileSync("docs/development.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
   ([, block = ""]) => block,
@@ -11,23 +12,12 @@ const blocks = [...readFileSync("docs/development.md", "utf8").matchAll(/```ts\n
 const [example = ""] = blocks;
 const program = blocks.find((block) => block.includes("loadConfig(")) ?? "";
 
-it(
-  "the example test of docs/development.md passes and compiles",
-  async () => {
-    const folder = mkdtempSync(join(process.cwd(), "test", "development-example-"));
-    try {
-      writeFileSync(join(folder, "parcels.test.ts"), example);
-      writeFileSync(join(folder, "program.ts"), program);
-      const { code, output } = await runNode(["--test", "--test-reporter=tap", "parcels.test.ts"], folder);
-      expect(output).toContain("ok 1 - a parcel is taken once the warehouse is back");
-      expect(code).toBe(0);
-      expect(await compile(folder)).toEqual({ code: 0, output: "" });
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
-  COMPILER_LIMIT_MS,
-);
+it("the example test of docs/development.md passes under Node's own test runner", () =>
+  withFiles([["parcels.test.ts", example]], async (folder) => {
+    const { code, output } = await runNode(["--test", "--test-reporter=tap", "parcels.test.ts"], folder);
+    expect(output).toContain("ok 1 - a parcel is taken once the warehouse is back");
+    expect(code).toBe(0);
+  }));
 
 it("the program of docs/development.md starts a receiver and sends it a signed callback", async () => {
   const { url, remove } = await temporaryDatabase();

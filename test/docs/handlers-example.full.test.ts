@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
+import { runNode } from "../support/in-project.ts";
 
 const blocks = [...readFileSync("docs/handlers.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
   ([, block = ""]) => block,
@@ -33,9 +33,3 @@ it("the example of docs/handlers.md passes its own test", () =>
     expect(output).toContain("ok 1 - an order is priced once");
     expect(code).toBe(0);
   }));
-
-it("the examples of docs/handlers.md compile", { timeout: COMPILER_LIMIT_MS }, () =>
-  inFolder(async (folder) => {
-    expect(await compile(folder)).toEqual({ code: 0, output: "" });
-  }),
-);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
+import { runNode } from "../support/in-project.ts";
 import { withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 
@@ -32,7 +32,3 @@ it("the sandbox script of docs/development.md tries every type, a rejection and 
     expect(lines[9]).toMatch(/^200 The receiver knew the state and the browser/);
     expect(lines[10]).toBe("true");
   }));
-
-it("the sandbox script of docs/development.md compiles", { timeout: COMPILER_LIMIT_MS }, () =>
-  withScript(script, async (folder) => expect(await compile(folder)).toEqual({ code: 0, output: "" })),
-);

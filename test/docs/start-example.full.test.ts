@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { namedBlocks, withFiles } from "../support/doc-blocks.ts";
-import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
+import { runNode } from "../support/in-project.ts";
 
 const BLOCKS = namedBlocks("docs/start.md");
 const FILES = [
@@ -15,8 +15,4 @@ describe("the handler of docs/start.md", () => {
       expect(output).toContain("ok 1 - a paid invoice is handled once");
       expect(code).toBe(0);
     }));
-
-  it("the handler and its test compile", { timeout: COMPILER_LIMIT_MS }, () =>
-    withFiles(FILES, async (folder) => expect(await compile(folder)).toEqual({ code: 0, output: "" })),
-  );
 });
