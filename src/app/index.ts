@@ -1,5 +1,6 @@
 export { adminParts } from "./admin-parts.ts";
 export { type Assembled, assemble } from "./assemble.ts";
+export { withCommandAdmin } from "./command-admin.ts";
 export {
   backfillOnce,
   backup,

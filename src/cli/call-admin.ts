@@ -1,11 +1,18 @@
 import { Command, InvalidArgumentError } from "commander";
-import { type AdminClient, AdminError, createAdminClient, type PageOf } from "../admin-client/index.ts";
+import {
+  type AdminClient,
+  type AdminClientOptions,
+  AdminError,
+  createAdminClient,
+  type PageOf,
+} from "../admin-client/index.ts";
+import { withCommandAdmin } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
+import { CONFIG_OPTION, ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
 import { type Given, JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
-export interface AdminOptions extends JsonOptions, Given<"env"> {
+export interface AdminOptions extends JsonOptions, Given<"env" | "config"> {
   readonly adminPort?: number;
 }
 
@@ -13,7 +20,8 @@ export interface AdminOptions extends JsonOptions, Given<"env"> {
 const TIME_LIMIT_MS = 15_000;
 
 /**
- * Asks the admin API of the running receiver and returns its answer.
+ * Asks the admin API of the running receiver and returns its answer. In the folder of an application it is asked in this
+ * process, on the application's database.
  * @param limitOf how long the answer may take: some of them run a handler first
  * @throws UserError without an answer, or with one that is no success
  */
@@ -22,17 +30,25 @@ export async function callAdmin<Answer>(
   ask: (client: AdminClient) => Promise<Answer>,
   limitOf: (config: Config) => number = () => TIME_LIMIT_MS,
 ): Promise<Answer> {
-  const { config } = await loadConfiguration(options, { listens: false });
+  const loaded = await loadConfiguration(options, { listens: false });
+  const { config } = loaded;
+  const timeLimitMs = limitOf(config);
+  if (loaded.isApplication) return withCommandAdmin(loaded, (admin) => askClient({ ...admin, timeLimitMs }, ask));
   const { host, port, token } = config.admin;
   const origin = `http://${host.includes(":") ? `[${host}]` : host}:${options.adminPort ?? port}`;
-  const timeLimitMs = limitOf(config);
+  return askClient({ origin, token: String(token), timeLimitMs }, ask);
+}
+
+type ClientOptions = AdminClientOptions & Required<Pick<AdminClientOptions, "origin" | "timeLimitMs">>;
+
+async function askClient<Answer>(client: ClientOptions, ask: (client: AdminClient) => Promise<Answer>) {
   try {
-    return await ask(createAdminClient({ origin, token: String(token), timeLimitMs }));
+    return await ask(createAdminClient(client));
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     // A bad request was an option that the receiver does not understand.
     const Mistake = cause instanceof AdminError && cause.status === 400 ? UsageError : UserError;
-    throw new Mistake(adminErrorMessage(cause, origin, timeLimitMs), { cause });
+    throw new Mistake(adminErrorMessage(cause, client.origin, client.timeLimitMs), { cause });
   }
 }
 
@@ -83,6 +99,7 @@ export function adminCommand(name: string): Command {
   return new Command(name)
     .option("--admin-port <port>", "of the admin listener (default: ADMIN_PORT)", wholeNumber(1, 65_535))
     .option(...ENV_OPTION)
+    .option(...CONFIG_OPTION)
     .option(...JSON_OPTION);
 }
 

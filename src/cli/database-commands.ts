@@ -13,6 +13,7 @@ import {
 import { loadDatabase } from "../config/index.ts";
 import type { IntegrityReport, InvariantResult } from "../store/index.ts";
 import {
+  applicationEnvironment,
   type ConfigurationOptions,
   configurationCommand,
   loadConfiguration,
@@ -39,7 +40,7 @@ function databaseCommand(name: string): Command {
 
 function loadDatabaseLocation({ env }: DatabaseOptions): DatabaseLocation {
   if (env !== undefined) loadEnvFile(env);
-  return loadDatabase(process.env);
+  return loadDatabase(applicationEnvironment() ?? process.env);
 }
 
 /** Names the database, so that an operator with several notices the wrong one. */
@@ -162,7 +163,11 @@ async function copyAll(options: CopyOptions): Promise<void> {
   const { to } = options;
   if (to !== undefined && !/^postgres(ql)?:\/\//.test(to)) throw unexpected("--to", to, "postgres://user@host/name");
   // As if it were configured, so that it is checked and opened as the receiver will open it.
-  if (to !== undefined) process.env.DATABASE_URL = to;
+  if (to !== undefined) {
+    // Before the address is set, since the environment wins over the file.
+    if (options.env !== undefined) loadEnvFile(options.env);
+    process.env[process.env.ONCEHOOK_DATABASE_URL ? "ONCEHOOK_DATABASE_URL" : "DATABASE_URL"] = to;
+  }
   const loaded = await loadConfiguration(options);
   const { config } = loaded;
   if (config.database.kind !== "postgres")

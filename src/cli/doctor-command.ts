@@ -23,13 +23,17 @@ export function doctorCommand(): Command {
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
-  const { config, handlers } = await loadConfiguration(options);
+  const { config, handlers, isApplication } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
-  const findings = await runDoctor(config, options.registered ?? [], files, handlers);
+  const all = await runDoctor(config, options.registered ?? [], files, handlers);
+  const findings = isApplication ? all.filter(({ check }) => !OF_THE_SERVER.has(check)) : all;
   const lineOf = ({ level, check, message }: Finding) => `${MARKS[level]()} ${check}: ${escapeLines(message)}\n`;
   printStyled(options, findings, () => findings.map(lineOf).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
 }
+
+/** An application has its own certificate and login. */
+const OF_THE_SERVER: ReadonlySet<string> = new Set(["certificate", "admin access"]);
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
   const names = named ?? (await readdir(".")).filter((name) => /^\.env\.(?!example$)[\w-]+$/.test(name));

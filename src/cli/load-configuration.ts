@@ -1,25 +1,58 @@
 import { existsSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { Command } from "commander";
-import { ConfigError, type ConfigUse, loadConfigFile, loadEnvironment } from "../config/index.ts";
+import {
+  APPLICATION_PREFIX,
+  applicationVariables,
+  ConfigError,
+  type ConfigFile,
+  type ConfigUse,
+  type Environment,
+  loadConfig,
+  loadConfigFile,
+  loadEnvironment,
+  renameVariables,
+} from "../config/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import type { Given } from "./output.ts";
 import { readInput, UserError } from "./user-error.ts";
 
 export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 
+/** @param use `isEmbedded: false` for a command that is of the server, also in the folder of an application */
 export async function loadConfiguration(options: ConfigurationOptions = {}, use: ConfigUse = {}) {
   if (options.env !== undefined) loadEnvFile(options.env);
   const cwd = process.cwd();
   try {
     const file = await loadConfigFile(cwd, options.config);
     const handlers = (file.handlers ?? []) as readonly Handler[];
-    const loaded = await loadEnvironment(process.env, cwd, file, use);
-    return { ...loaded, handlers, migrations: file.migrations ?? [] };
+    const application = use.isEmbedded === false ? undefined : applicationEnvironment();
+    const loaded =
+      application === undefined
+        ? await loadEnvironment(process.env, cwd, file, use)
+        : { config: loadApplicationConfig(application, file), generated: [], secretsFile: undefined };
+    return { ...loaded, handlers, migrations: file.migrations ?? [], isApplication: application !== undefined };
   } catch (error) {
     if (!(error instanceof ConfigError) || options.env !== undefined || !existsSync(ENV_FILE)) throw error;
     if (!error.problems.some((problem) => UNSET.test(problem))) throw error;
     throw new ConfigError([...error.problems, UNREAD]);
+  }
+}
+
+/** Of the receiver in this folder's application; undefined where its database is not named. It says that it is used. */
+export function applicationEnvironment(): Environment | undefined {
+  const variables = applicationVariables(process.env);
+  if (!variables.DATABASE_URL) return undefined;
+  process.stderr.write(`oncehook: reads the variables ${APPLICATION_PREFIX}*, as createReceiver does, and no others\n`);
+  return variables;
+}
+
+function loadApplicationConfig(variables: Environment, file: ConfigFile) {
+  try {
+    return loadConfig(variables, file, { isEmbedded: true });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(error.problems.map((text) => renameVariables(text)));
   }
 }
 
@@ -32,10 +65,13 @@ export type ConfigurationOptions = Given<"env" | "config">;
 
 export const ENV_OPTION = ["--env <file>", "read variables from a file as well; the environment wins"] as const;
 
+export const CONFIG_OPTION = [
+  "--config <file>",
+  "the configuration file (default: oncehook.config.ts, where there is one)",
+] as const;
+
 export function configurationCommand(name: string): Command {
-  return new Command(name)
-    .option(...ENV_OPTION)
-    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)");
+  return new Command(name).option(...ENV_OPTION).option(...CONFIG_OPTION);
 }
 
 const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;

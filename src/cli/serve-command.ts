@@ -22,7 +22,7 @@ const EXIT_LIMIT_MS = 5_000;
 export function serveCommand(): Command {
   return configurationCommand("serve")
     .description("Start the receiver: the public listener, the admin listener and the retry loop.")
-    .action(async (options: ConfigurationOptions) => serve(await loadConfiguration(options)));
+    .action(async (options: ConfigurationOptions) => serve(await loadConfiguration(options, { isEmbedded: false })));
 }
 
 async function serve(loaded: LoadedConfiguration): Promise<void> {

@@ -1,3 +1,4 @@
+export { APPLICATION_PREFIX, applicationVariables, renameVariables } from "./application-variables.ts";
 export type { AuthMethod } from "./authentication.ts";
 export { type ConfigFile, defineConfig } from "./config-file.ts";
 export { loadDatabase } from "./database.ts";

@@ -1,20 +1,21 @@
 import {
+  APPLICATION_PREFIX,
+  applicationVariables,
   type Config,
   ConfigError,
   type ConfigFile,
-  type Environment,
   loadConfig,
+  renameVariables,
   startsFlows,
 } from "../config/index.ts";
 import { closestName, endpointPaths } from "../domain/index.ts";
 import type { ReceiverOptions } from "./receiver.ts";
 
-const PREFIX = "ONCEHOOK_";
 const OPTIONS = ["database", "baseUrl", "variables", "logger", "background", "admin"];
 
 /** @throws ConfigError that names each problem as its author wrote it: an option, or a variable with its prefix */
 export function embeddedConfig(file: ConfigFile, options: ReceiverOptions): Config {
-  const variables = variablesOf(options);
+  const { variables = applicationVariables(process.env) } = options;
   const { database = variables.DATABASE_URL, baseUrl = variables.CALLBACK_BASE_URL } = options;
   const given = { ...variables, DATABASE_URL: undefined, CALLBACK_BASE_URL: baseUrl };
   const problems = [...optionProblems(options), ...(database ? [] : [NO_DATABASE])];
@@ -31,13 +32,7 @@ export function embeddedConfig(file: ConfigFile, options: ReceiverOptions): Conf
 const ANY_DATABASE = "sqlite:none";
 const NO_DATABASE =
   `database: is not set; give createReceiver a database: "postgres://user:password@host/database" or "sqlite:<file>", ` +
-  `or set ${PREFIX}DATABASE_URL`;
-
-function variablesOf({ variables }: ReceiverOptions): Environment {
-  if (variables !== undefined) return variables;
-  const own = Object.entries(process.env).filter(([name]) => name.startsWith(PREFIX));
-  return Object.fromEntries(own.map(([name, value]) => [name.slice(PREFIX.length), value]));
-}
+  `or set ${APPLICATION_PREFIX}DATABASE_URL`;
 
 function optionProblems(options: object): string[] {
   return Object.keys(options).flatMap((key) => {
@@ -49,14 +44,11 @@ function optionProblems(options: object): string[] {
   });
 }
 
-/** A name of a variable; those of tracing are OpenTelemetry's. */
-const VARIABLE = /\b(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|SOURCES|HANDLERS|PORT|HOST|CAPTURE)\b/g;
-
 function renamed(text: string, { database, baseUrl, variables }: ReceiverOptions): string {
-  return text.replaceAll(VARIABLE, (name) => {
+  return renameVariables(text, (name) => {
     if (name === "DATABASE_URL" && database !== undefined) return "database";
     if (name === "CALLBACK_BASE_URL" && baseUrl !== undefined) return "baseUrl";
-    return variables === undefined ? `${PREFIX}${name}` : name;
+    return variables === undefined ? `${APPLICATION_PREFIX}${name}` : name;
   });
 }
 

@@ -121,7 +121,7 @@ describe("admin.authorize", () => {
     }),
   );
 
-  it("the page is told the name and the role that authorize gave, and that there is no sandbox", async () => {
+  it("the page learns the name and the role that authorize gave, and that there is no sandbox", async () => {
     const { test } = shared;
     const { body } = await json(ask(test, "/api/v1/session", { headers: withRole("viewer") }));
     expect(body).toMatchObject({
@@ -272,7 +272,7 @@ describe("the page under a path of an application", () => {
     expect(policy).not.toMatch(/unsafe|http/);
   });
 
-  it("files are immutable and compressed, HEAD has the headers alone, and an unknown address returns 404", async () => {
+  it("files are immutable and compressed, HEAD has only the headers, and an unknown address returns 404", async () => {
     const { test } = shared;
     const { html } = await htmlOf(test, "/", MOUNT);
     const asset =

@@ -106,7 +106,7 @@ describe("a receiver in an application", () => {
       });
     }));
 
-  it("a body that something has read gets 500, with the remedy in the log alone", () =>
+  it("a body that something has read gets 500, with the remedy in the log only", () =>
     onSqlite((target) =>
       withApplication(target, async ({ receiver, lines }) => {
         const request = requestOf(stripeCallback());
@@ -132,7 +132,7 @@ describe("a receiver in an application", () => {
       ),
     ));
 
-  it("every problem of a configuration is told at once, by the names that were given", () => {
+  it("a configuration is refused with every problem at once, by the names that were given", () => {
     const sources = { billing: billing() };
     const wrong = () => createReceiver({ sources, handler: [] } as never, { databse: "x", variables: {} } as never);
     expect(wrong).toThrow(/databse: no such option; did you mean database\?/);
@@ -197,7 +197,7 @@ describe("a receiver in an application", () => {
 });
 
 describe("the admin API of a receiver in an application", () => {
-  it("is answered for whom the application lets in, and is closed without admin.authorize", () =>
+  it("the admin API answers whom the application lets in, and is closed without admin.authorize", () =>
     onSqlite(async (target) => {
       const ask = async ({ receiver }: { receiver: Receiver }) => {
         const request = new Request("https://app.example/hooks/api/v1/failures", { headers: { "x-user": "ada" } });
