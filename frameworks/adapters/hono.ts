@@ -45,12 +45,9 @@ const byNode: Mount = (app, receiver) => {
   });
 };
 
-/** The receiver itself answers unknown addresses below /api. */
-const ITS_OWN_404 = /^other addresses are the application's/;
-
 export const HONO: Framework = {
   name: "Hono, by fetch",
-  except: ITS_OWN_404,
+  takesUnknownSources: true,
   serve: (receiver) => served(receiver, byFetch),
   behindParser: {
     serve: (receiver) => served(receiver, byFetch, readFirst),

@@ -38,7 +38,7 @@ export class LambdaExchange implements Exchange {
   readonly protocol: "http" | "https";
   readonly ownsPieces = false;
   readonly response: Promise<LambdaResponse>;
-  readonly #body: Uint8Array;
+  readonly #body: Uint8Array | Error;
   readonly #settle: (response: LambdaResponse) => void;
 
   constructor(event: LambdaEvent, originOf: ReadOrigin) {
@@ -57,7 +57,7 @@ export class LambdaExchange implements Exchange {
       this.distinctHeaders[name.toLowerCase()] = [value];
       this.rawHeaders.push(name, value);
     }
-    this.#body = Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8");
+    this.#body = bodyOf(event);
     const { sourceIp } = event.requestContext.http;
     const origin = readOriginOf(originOf, { address: sourceIp, protocol: "https", headers: this.headers });
     this.address = origin.address;
@@ -65,6 +65,7 @@ export class LambdaExchange implements Exchange {
   }
 
   readBody(reader: BodyReader): void {
+    if (this.#body instanceof Error) return reader.consumed(this.#body);
     if (this.#body.length > 0) reader.piece(this.#body);
     reader.end();
   }
@@ -87,6 +88,18 @@ export class LambdaExchange implements Exchange {
     this.#settle({ statusCode: 500, headers: {}, body: "", isBase64Encoded: false });
   }
 }
+
+/** @returns an error where a middleware has put another value in its place */
+function bodyOf({ body = "", isBase64Encoded }: LambdaEvent): Uint8Array | Error {
+  // Some gateways and simulators write null where there is none.
+  const text: unknown = body ?? "";
+  if (typeof text === "string") return Buffer.from(text, isBase64Encoded ? "base64" : "utf8");
+  return new Error(PARSED);
+}
+
+const PARSED =
+  "a middleware, such as Middy's httpJsonBodyParser, has parsed the body before the receiver, and the bytes that the " +
+  "platform signed are gone. Give toLambdaHandler(receiver) the event as Lambda hands it over, without that middleware";
 
 /** No path of a URL has them as they are. */
 const NOT_IN_A_PATH = /[^!-~]+|["#<>?[\]\\^`{|}]/gu;

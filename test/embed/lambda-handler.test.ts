@@ -2,6 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type LambdaEvent, type Receiver, toLambdaHandler } from "../../src/embed/index.ts";
 import { stripe, twilioEvents, x } from "../../src/sources/platforms/index.ts";
+import type { LogLine } from "../../src/testing/captured-log.ts";
 import { STRIPE_SECRET, stripeCallback, withApplication } from "../support/application.ts";
 import { withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
@@ -14,14 +15,16 @@ interface Given {
   readonly lambda: Lambda;
   readonly receiver: Receiver;
   readonly target: Target;
+  readonly lines: readonly LogLine[];
 }
 
 const withLambda = (use: (given: Given) => Promise<void>, options: Options = {}) =>
   withDatabase("sqlite", (target) =>
-    withApplication(target, ({ receiver }) => use({ lambda: toLambdaHandler(receiver), receiver, target }), {
-      background: "none",
-      ...options,
-    }),
+    withApplication(
+      target,
+      ({ receiver, lines }) => use({ lambda: toLambdaHandler(receiver), receiver, target, lines }),
+      { background: "none", ...options },
+    ),
   );
 
 describe("toLambdaHandler", () => {
@@ -96,6 +99,21 @@ describe("toLambdaHandler", () => {
       },
       { file: { sources: { x: x({ secret: "x-consumer-secret" }) }, handlers: [] } },
     ));
+
+  it("a body that a middleware has parsed gets 500, and the log says what to change", () =>
+    withLambda(async ({ lambda, lines }) => {
+      const event = lambdaEvent(stripeCallback());
+      const parsed = { ...event, body: JSON.parse(event.body ?? "") };
+      expect((await lambda(parsed)).statusCode).toBe(500);
+      const parser = expect.stringMatching(/httpJsonBodyParser.*the event as Lambda hands it over/);
+      expect(lines).toContainEqual(expect.objectContaining({ level: "error", msg: parser }));
+    }));
+
+  it("a body over the limit gets 413", () =>
+    withLambda(async ({ lambda }) => {
+      const { headers } = stripeCallback();
+      expect((await lambda(lambdaEvent({ headers, body: "x".repeat(1_048_577) }))).statusCode).toBe(413);
+    }));
 
   it("a path that is not the receiver's gets 404, and nothing is opened", () =>
     withLambda(async ({ lambda, target }) => {
