@@ -115,6 +115,23 @@ function toRequest(message: MountedRequest, signal: AbortSignal): Request {
   return new Request(origin + (originalUrl ?? url), { method, headers, signal, body, duplex: "half" } as RequestInit);
 }
 
+/** As `Readable.toWeb` makes it, but the end of its reader does not end the connection before the response is sent. */
+function unread(message: IncomingMessage): ReadableStream<Uint8Array> {
+  const pieces = message.iterator({ destroyOnReturn: false });
+  return new ReadableStream({
+    async pull(body) {
+      const { done, value } = await pieces.next();
+      if (done) body.close();
+      else body.enqueue(value);
+    },
+    async cancel() {
+      await pieces.return?.();
+      // The connection's next request begins after the rest.
+      message.resume();
+    },
+  });
+}
+
 /**
  * The body as it arrives, or what a parser left of it. Nothing here is signed, so that JSON may be written again.
  * @throws Error where the parser left nothing
@@ -123,7 +140,7 @@ function bodyOf(message: MountedRequest, headers: Headers): Body | null {
   const { method, headers: sent, body } = message;
   const hasBody = sent["transfer-encoding"] !== undefined || Number(sent["content-length"] ?? 0) > 0;
   if (!hasBody || method === "GET" || method === "HEAD") return null;
-  if (!message.readableDidRead) return Readable.toWeb(message) as unknown as Body;
+  if (!message.readableDidRead) return unread(message);
   // Of the bytes that were sent, before they were decompressed and parsed.
   for (const name of ["content-length", "content-encoding"]) headers.delete(name);
   if (typeof body === "string") return body;

@@ -2,7 +2,7 @@ import { type ReadOrigin, readOriginOf } from "../http/exchange/index.ts";
 import type { BodyReader, Exchange, ResponseHeaders } from "../receive/index.ts";
 import type { FetchInfo } from "./receiver.ts";
 
-/** Those of one connection, which are the server's own; it knows the length too. */
+/** Those of one connection, which only the server knows: over HTTP/2 there are none. It knows the length too. */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set(["connection", "content-length"]);
 
 /** A WHATWG request. It joins repeated headers and normalises its address: whatever was signed with those is refused. */
@@ -19,7 +19,6 @@ export class FetchExchange implements Exchange {
   readonly response: Promise<Response>;
   readonly #request: Request;
   readonly #settle: (response: Response) => void;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
   constructor(request: Request, info: FetchInfo, originOf: ReadOrigin) {
     const { promise, resolve } = Promise.withResolvers<Response>();
@@ -44,36 +43,22 @@ export class FetchExchange implements Exchange {
 
   readBody(reader: BodyReader): void {
     const { body, bodyUsed } = this.#request;
-    if (bodyUsed) return reader.consumed(new Error(USED));
+    if (bodyUsed || body?.locked) return reader.consumed(new Error(USED));
     if (body === null) return reader.end();
-    this.#reader = body.getReader();
-    void this.#read(this.#reader, reader);
+    void readAll(body, reader);
   }
 
-  async #read(source: ReadableStreamDefaultReader<Uint8Array>, reader: BodyReader): Promise<void> {
-    try {
-      while (this.#reader === source) {
-        const { done, value } = await source.read();
-        if (done) return reader.end();
-        reader.piece(value);
-      }
-    } catch {
-      reader.lost();
-    }
-  }
-
-  stopReading(): void {
-    const reader = this.#reader;
-    this.#reader = undefined;
-    // The client may be gone already.
-    reader?.cancel().catch(() => {});
-  }
+  /**
+   * The rest is read and dropped, as Node does with an unread body. A cancelled one would end the connection before the
+   * response (SvelteKit), or throw in a server's listener (Next.js).
+   */
+  stopReading(): void {}
 
   respond(status: number, headers: ResponseHeaders, body: string): void {
     const pairs = Object.entries(headers)
       .filter(([name]) => !OF_THE_CONNECTION.has(name))
       .flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, value]));
-    const isEmpty = status === 204 || this.method === "HEAD";
+    const isEmpty = WITHOUT_BODY.has(status) || this.method === "HEAD";
     this.#settle(new Response(isEmpty ? null : body, { status, headers: pairs }));
   }
 
@@ -82,6 +67,25 @@ export class FetchExchange implements Exchange {
   }
 }
 
+async function readAll(body: ReadableStream<Uint8Array>, reader: BodyReader): Promise<void> {
+  try {
+    const source = body.getReader();
+    for (let piece = await source.read(); !piece.done; piece = await source.read()) {
+      if (!ArrayBuffer.isView(piece.value)) return reader.consumed(new Error(NO_BYTES));
+      reader.piece(piece.value);
+    }
+    reader.end();
+  } catch {
+    reader.lost();
+  }
+}
+
+/** A `Response` refuses a body with these. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+const NO_BYTES =
+  "the body of the Request is a stream of something else than bytes, and what the platform signed is gone before the " +
+  "receiver: hand over the Request as it came";
 const USED =
   "the body of the Request was read before the receiver, by request.json(), request.text() or a middleware (Hono's " +
   "c.req.json() among them): hand over the Request as it came (in Hono c.req.raw), before anything reads it";

@@ -110,6 +110,17 @@ describe("toAdminHandler", () => {
     });
   });
 
+  it.each([2, 3_000_000])("a change that is refused gets its response, its body of %i bytes unread", (length) =>
+    withServer(mounted(toAdminHandler(shared.test)), async (origin) => {
+      const url = `${origin}${MOUNT}/api/v1/failures/platform/${FAILED}/replay`;
+      const headers = { "sec-fetch-site": "cross-site", "content-type": "application/json" };
+      for (let sent = 0; sent < 5; sent += 1) {
+        const response = await fetch(url, { method: "POST", headers, body: "x".repeat(length) });
+        expect([response.status, await response.json()]).toEqual([403, { error: expect.any(String) }]);
+      }
+    }),
+  );
+
   it("authorize gets Node's request, with what the application's middlewares have put there", () =>
     withEmbeddedAdmin(
       "sqlite",
