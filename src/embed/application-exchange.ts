@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pathOf } from "../domain/index.ts";
 import { NodeExchange, type ReadOrigin } from "../http/exchange/index.ts";
-import type { BodyReader } from "../receive/index.ts";
+import type { BodyReader, ResponseHeaders } from "../receive/index.ts";
 import { bodyGiven } from "./body-given.ts";
 
 /** A request with what Express, Connect and Nest add. */
@@ -23,7 +23,8 @@ export class ApplicationExchange extends NodeExchange {
   path: string;
   readonly #message: FrameworkMessage;
   #isHeld = false;
-  #isReading = false;
+  /** Once it is read, or a response says that it never will be. */
+  #isSettled = false;
 
   constructor(message: FrameworkMessage, response: ServerResponse, options: ApplicationExchangeOptions) {
     super(message, response, options);
@@ -42,13 +43,13 @@ export class ApplicationExchange extends NodeExchange {
   /** Keeps the body until it is read. While the request waits, another listener, such as an APM's, would let it pass. */
   hold(): void {
     const message = this.#message;
-    if (this.#isReading || this.method === "GET" || message.readableFlowing !== true || message.readableDidRead) return;
+    if (this.#isSettled || this.method === "GET" || message.readableFlowing !== true || message.readableDidRead) return;
     message.pause();
     this.#isHeld = true;
   }
 
   override readBody(reader: BodyReader): void {
-    this.#isReading = true;
+    this.#isSettled = true;
     const given = bodyGiven(this.#message);
     if (given === undefined) {
       super.readBody(reader);
@@ -58,5 +59,13 @@ export class ApplicationExchange extends NodeExchange {
       if (given.length > 0) reader.piece(given);
       reader.end();
     }
+  }
+
+  override respond(status: number, headers: ResponseHeaders, body: string, lingers: boolean): void {
+    super.respond(status, headers, body, lingers);
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    // Node drops an unread body after its response, but none that has a listener. The connection's next request is behind it.
+    if (this.#isHeld) this.#message.resume();
   }
 }

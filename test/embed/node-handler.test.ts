@@ -92,6 +92,33 @@ describe("a receiver in an application's own server", () => {
     });
   });
 
+  it("a refusal before the body lets the connection serve the next request, though a listener holds the body", async () => {
+    const listening = (receiver: Receiver): RequestListener => {
+      const handle = toNodeHandler(receiver);
+      return (request, response) => {
+        request.on("data", () => {});
+        handle(request, response);
+      };
+    };
+    const variables = { ...VARIABLES, IP_ALLOW_LIST: "192.0.2.0/24" };
+    await withServer(
+      listening,
+      async (scene) => {
+        const { head, body } = rawCallback(stripeCallback(undefined, undefined, { pad: "x".repeat(900_000) }));
+        // The first waits until the database is open; the second is refused at once.
+        const connection = await connectTo(scene);
+        for (const statuses of [["403"], ["403", "403"]]) {
+          connection.socket.write(head + body);
+          await until(() => statusesIn(connection.text).length === statuses.length);
+          expect(statusesIn(connection.text)).toEqual(statuses);
+        }
+        connection.socket.write("GET /orders HTTP/1.1\r\nhost: a\r\n\r\n");
+        await until(() => statusesIn(connection.text).includes("404"));
+      },
+      { variables },
+    );
+  });
+
   it("a request to another address goes on untouched, and nothing is opened for it", async () => {
     const untouched: unknown[] = [];
     const listener = (receiver: Receiver): RequestListener => {
