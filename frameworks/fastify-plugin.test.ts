@@ -1,3 +1,5 @@
+import { connect } from "node:http2";
+import { text } from "node:stream/consumers";
 import fastify from "fastify";
 import { describe, expect, it } from "vitest";
 import { oncehook } from "../src/embed/fastify.ts";
@@ -81,6 +83,27 @@ describe("the plugin of oncehook/fastify", () => {
       for (const type of ["text/plain", "application/cloudevents+json", "multipart/form-data; boundary=x"])
         expect([type, await post(origin, CALLBACK_PATH, { "content-type": type })]).toEqual([type, 200]);
     });
+  });
+
+  it("a callback over HTTP/2 is handled once", async () => {
+    await withDatabase("sqlite", (target) =>
+      withApplication(target, async ({ receiver }) => {
+        const app = fastify({ http2: true, forceCloseConnections: true });
+        app.register(oncehook, { receiver });
+        const session = connect(await app.listen({ port: 0, host: "127.0.0.1" }));
+        const { body, headers } = stripeCallback();
+        try {
+          for (const status of ["success", "already_processed"]) {
+            const stream = session.request({ ":path": CALLBACK_PATH, ":method": "POST", ...headers });
+            stream.end(body);
+            expect(JSON.parse(await text(stream))).toMatchObject({ status });
+          }
+        } finally {
+          session.destroy();
+          await app.close();
+        }
+      }),
+    );
   });
 
   it("the application's end leaves the receiver open", async () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AdminFetch } from "./admin-fetch.ts";
+import type { NodeHandler } from "./node-handler.ts";
 
 export interface AdminHandlerOptions {
   /**
@@ -20,8 +21,6 @@ interface MountedRequest extends IncomingMessage {
   readonly body?: unknown;
 }
 
-type Next = (error?: unknown) => void;
-
 /** A receiver of `createReceiver`. */
 export interface AdminReceiver {
   readonly admin: Pick<AdminFetch, "fetch">;
@@ -31,12 +30,10 @@ export interface AdminReceiver {
 const NOT_OF_FETCH = new Set(["CONNECT", "TRACE", "TRACK"]);
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** Node's own server, Express, Connect and Nest: `app.use("/admin/webhooks", toAdminHandler(receiver))`. */
-export function toAdminHandler(
-  receiver: AdminReceiver,
-  options: AdminHandlerOptions = {},
-): (request: IncomingMessage, response: ServerResponse, next?: Next) => void {
-  return (request, response, next) => {
+/** For node:http, node:http2, Express, Connect and Nest: `app.use("/admin/webhooks", toAdminHandler(receiver))`. */
+export function toAdminHandler(receiver: AdminReceiver, options: AdminHandlerOptions = {}): NodeHandler {
+  return (sent, answered, next) => {
+    const [request, response] = [sent as IncomingMessage, answered as ServerResponse];
     if (NOT_OF_FETCH.has(request.method ?? "")) {
       response.writeHead(405, JSON_TYPE).end('{"error":"this method is not allowed"}');
       return;
@@ -98,7 +95,7 @@ const OF_CONNECTION = new Set([
 function toRequest(message: MountedRequest, signal: AbortSignal): Request {
   const {
     method = "GET",
-    headers: { host = "localhost" },
+    headers: { ":authority": authority = "localhost", host = String(authority) },
     originalUrl,
     url = "/",
   } = message;
@@ -107,7 +104,7 @@ function toRequest(message: MountedRequest, signal: AbortSignal): Request {
   const origin = named ?? `${protocol}://localhost`;
   const headers = new Headers();
   for (const [name, value] of Object.entries(message.headers))
-    if (value !== undefined && !OF_CONNECTION.has(name)) headers.set(name, String(value));
+    if (value !== undefined && !OF_CONNECTION.has(name) && !name.startsWith(":")) headers.set(name, String(value));
   const body = bodyOf(message, headers);
   // A malformed one; the guard would refuse it.
   if (named === undefined) headers.delete("host");
@@ -138,7 +135,9 @@ function unread(message: IncomingMessage): ReadableStream<Uint8Array> {
  */
 function bodyOf(message: MountedRequest, headers: Headers): Body | null {
   const { method, headers: sent, body } = message;
-  const hasBody = sent["transfer-encoding"] !== undefined || Number(sent["content-length"] ?? 0) > 0;
+  // Of HTTP/2 no header says whether there is one.
+  const isFramed = sent["transfer-encoding"] !== undefined || message.httpVersionMajor > 1;
+  const hasBody = isFramed || Number(sent["content-length"] ?? 0) > 0;
   if (!hasBody || method === "GET" || method === "HEAD") return null;
   if (!message.readableDidRead) return unread(message);
   // Of the bytes that were sent, before they were decompressed and parsed.

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { ReadOrigin } from "../http/exchange/index.ts";
 import { normalAddress } from "../system/index.ts";
 import { ApplicationExchange } from "./application-exchange.ts";
@@ -12,13 +13,13 @@ export interface NodeHandlerOptions {
 }
 
 export type NodeHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
   next?: (error?: unknown) => void,
 ) => void;
 
 /**
- * A handler for node:http, Express, Connect and Nest. Requests to other addresses go on to `next`, untouched; without it
+ * A handler for node:http, node:http2, Express, Connect and Nest. Requests to other addresses go on to `next`, untouched; without it
  * they get 404. Mount it before whatever parses bodies.
  */
 export function toNodeHandler(receiver: Receiver, options: NodeHandlerOptions = {}): NodeHandler {
@@ -29,7 +30,7 @@ export function toNodeHandler(receiver: Receiver, options: NodeHandlerOptions = 
       ? direct
       : (message) => ({ ...direct(message), address: normalAddress(clientAddress(message) ?? "") });
   return (request, response, next) => {
-    const exchange = new ApplicationExchange(request, response, { originOf });
+    const exchange = new ApplicationExchange(request as IncomingMessage, response as ServerResponse, { originOf });
     if (receiver.handle(exchange) || (exchange.takeMountedPath() && receiver.handle(exchange))) return exchange.hold();
     if (next !== undefined) return next();
     respondNotFound(exchange);

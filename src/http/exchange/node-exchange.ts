@@ -4,6 +4,7 @@ import type { FaultCode } from "../../domain/index.ts";
 import type { BodyReader, Exchange, ResponseHeaders } from "../../receive/index.ts";
 import type { UnverifiedThrottle } from "../accept-gate.ts";
 import type { ClientErrors } from "../client-error.ts";
+import { type Http2Headers, http2Headers } from "./http2-headers.ts";
 import type { ReadOrigin } from "./read-origin.ts";
 
 interface ExchangeServices {
@@ -25,6 +26,8 @@ export class NodeExchange implements Exchange {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #services: ExchangeServices;
+  /** Only of HTTP/2. */
+  readonly #sent: Http2Headers | undefined;
 
   constructor(message: IncomingMessage, response: ServerResponse, services: ExchangeServices) {
     const { address, protocol } = services.originOf(message);
@@ -35,6 +38,7 @@ export class NodeExchange implements Exchange {
     this.#message = message;
     this.#response = response;
     this.#services = services;
+    if (message.httpVersionMajor > 1) this.#sent = http2Headers(message);
   }
 
   get httpVersion(): string {
@@ -42,15 +46,15 @@ export class NodeExchange implements Exchange {
   }
 
   get headers(): Exchange["headers"] {
-    return this.#message.headers;
+    return this.#sent?.headers ?? this.#message.headers;
   }
 
   get distinctHeaders(): Exchange["distinctHeaders"] {
-    return this.#message.headersDistinct;
+    return this.#sent?.distinctHeaders ?? this.#message.headersDistinct;
   }
 
   get rawHeaders(): readonly string[] {
-    return this.#message.rawHeaders;
+    return this.#sent?.rawHeaders ?? this.#message.rawHeaders;
   }
 
   readBody(reader: BodyReader): void {
@@ -77,7 +81,9 @@ export class NodeExchange implements Exchange {
   respond(status: number, headers: ResponseHeaders, body: string, lingers: boolean): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    response.writeHead(status, headers);
+    // HTTP/2 has no `Connection` (RFC 9113 §8.2.2), and Node warns of it.
+    const { connection, ...others } = headers;
+    response.writeHead(status, this.#sent === undefined ? headers : others);
     if (lingers && !this.#message.complete) this.#endOnceRead(body);
     else response.end(body);
   }
