@@ -72,7 +72,10 @@ function nextSteps(folder: string, project: Project, { before, isEnvKept }: Foun
     ...installSteps(folder, packages.join("")),
     ...(development.length === 0 ? [] : [`npm install --save-dev ${development.join(" ")}`]),
     ...(has("node") ? [] : ["npm install --save-dev --allow-scripts=node node@24"]),
-    ...(isEnvKept ? [`echo "${KEY}=$(openssl rand -base64 32)" >> ${ENV_FILE}    # and the rest of .env.example`] : []),
+    // A file of the user may lack the end of its last line.
+    ...(isEnvKept
+      ? [`printf '\\n%s\\n' "${KEY}=$(openssl rand -base64 32)" >> ${ENV_FILE}    # and the rest of .env.example`]
+      : []),
     ...(before.scripts?.start === undefined
       ? [`npm pkg set scripts.start=${shellWord(withExtension(scripts.start ?? "", project, before))}`]
       : []),

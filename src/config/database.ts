@@ -22,7 +22,7 @@ export const DATABASE_VARIABLES = {
       .refine((name) => Buffer.byteLength(name) <= 63 && !/^(?:pg_|information_schema$)|\0/i.test(name))
       .describe("the name of a schema, of at most 63 bytes, not beginning with pg_"),
   },
-  POOL_SIZE: { schema: wholeNumber(2, 1_000), default: "12" },
+  POOL_SIZE: { schema: wholeNumber(2, 1_000), default: "12", defaultText: "12; in an application 3" },
 } satisfies VariableTable;
 
 export const ENCRYPTION_VARIABLES = {

@@ -13,6 +13,8 @@ import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
 import { startServer } from "../support/process.ts";
 import { SECRET } from "../support/receiver.ts";
 
+const run = promisify(execFile);
+
 const OWN = [
   "oncehook.config.ts",
   "handlers/parcel-shipped.ts",
@@ -258,8 +260,18 @@ describe("oncehook init for an application", () => {
       const { stdout } = await init(folder, ".", "--for", "express");
       expect(stdout).toContain("Yours, and left as it was: package.json, .env\n");
       expect(stdout).toMatch(/npm install \S+\.tgz zod\n/);
-      expect(stdout).toContain('  echo "ONCEHOOK_ENCRYPTION_KEY=$(openssl rand -base64 32)" >> .env');
       expect(await readFile(join(folder, ".env"), "utf8")).toBe("MINE=1\n");
+    }));
+
+  it("the command that init prints for the key of a .env adds a line, also after a last line without an end", () =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, "package.json"), '{"type":"module","dependencies":{"express":"5"}}');
+      await writeFile(join(folder, ".env"), "MINE=1");
+      const { stdout } = await init(folder, ".", "--for", "express");
+      const command = stdout.split("\n").find((line) => line.endsWith("# and the rest of .env.example")) ?? "";
+      await run("sh", ["-c", command], { cwd: folder });
+      const { MINE, ONCEHOOK_ENCRYPTION_KEY = "" } = parseEnv(await readFile(join(folder, ".env"), "utf8"));
+      expect([MINE, Buffer.from(ONCEHOOK_ENCRYPTION_KEY, "base64").length]).toEqual(["1", 32]);
     }));
 
   it("init refuses a kind that it does not know, and asks for one at a terminal until it gets one", async () => {
