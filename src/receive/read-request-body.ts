@@ -56,7 +56,8 @@ class RequestBody implements BodyReader {
   }
 
   piece(bytes: Uint8Array): void {
-    if (this.#isOver) return;
+    // A stream of an application's Request may have empty pieces.
+    if (this.#isOver || bytes.length === 0) return;
     if (this.#length + bytes.length > this.#maxBytes) this.fail(refused("body_too_large"));
     else if (!this.#add(bytes)) this.fail(failed("overloaded", EVICTED));
   }
@@ -103,7 +104,9 @@ class RequestBody implements BodyReader {
   #grow(needed: number): boolean {
     const had = this.#buffer?.byteLength ?? this.#only?.length ?? 0;
     if (needed <= had) return true;
-    const capacity = Math.min(this.#announced, Math.max(needed, 2 * had));
+    // A header of an application's Request may announce less than comes, or no number.
+    const expected = Math.min(this.#announced, 2 * had);
+    const capacity = expected > needed ? expected : needed;
     if (!this.#reservation.reserve(capacity - had)) return false;
     if (this.#buffer === undefined) {
       this.#buffer = new ArrayBuffer(capacity);

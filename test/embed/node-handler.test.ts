@@ -190,6 +190,22 @@ describe("a receiver in an application's own server", () => {
       { variables: { ...VARIABLES, MAX_BODY_BYTES: "2048" } },
     ));
 
+  it("a body that is refused by its head is read to its end, so that no reset costs the client its response", () =>
+    withServer(direct, async (scene) => {
+      await scene.receiver.ready();
+      const connection = await connectTo(scene);
+      const { head, body } = rawCallback(
+        stripeCallback(undefined, undefined, { pad: "x".repeat(16_000_000) }),
+        "Content-Encoding: gzip",
+      );
+      const sent = new Promise((resolve) => {
+        connection.socket.write(head + body, resolve);
+      });
+      expect(await sent).toBeNull();
+      await until(() => connection.isClosed);
+      expect(connection.text).toContain("content encoding not supported");
+    }));
+
   it("a client that expects 100 Continue gets it, and its callback is handled", () =>
     withServer(direct, async (scene) => {
       const connection = await connectTo(scene);
