@@ -1,6 +1,6 @@
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
-import fastify from "fastify";
+import fastify, { type FastifyServerOptions } from "fastify";
 import { describe, expect, it } from "vitest";
 import { oncehook } from "../src/embed/fastify.ts";
 import type { Receiver } from "../src/embed/index.ts";
@@ -17,14 +17,14 @@ import { withDatabase } from "../test/support/databases.ts";
 
 /** Lends an application of Fastify with these options. */
 function withFastify(
-  { trustProxy = false, ...options }: ApplicationOptions & { readonly trustProxy?: boolean },
+  { fastifyOptions = {}, ...options }: ApplicationOptions & { readonly fastifyOptions?: FastifyServerOptions },
   use: (origin: string, receiver: Receiver) => Promise<void>,
 ): Promise<void> {
   return withDatabase("sqlite", (target) =>
     withApplication(
       target,
       async ({ receiver }) => {
-        const app = fastify({ trustProxy, forceCloseConnections: true });
+        const app = fastify({ forceCloseConnections: true, ...fastifyOptions });
         app.register(oncehook, { receiver });
         app.setNotFoundHandler((_request, reply) => reply.code(404).send("there is nothing"));
         const origin = await app.listen({ port: 0, host: "127.0.0.1" });
@@ -49,7 +49,7 @@ describe("the plugin of oncehook/fastify", () => {
   const forwarded = { "x-forwarded-for": "192.0.2.9" };
 
   it("the client's address is request.ip, which Fastify's trustProxy reads from headers", async () => {
-    await withFastify({ ...listed, trustProxy: true }, async (origin) => {
+    await withFastify({ ...listed, fastifyOptions: { trustProxy: true } }, async (origin) => {
       expect([await post(origin, CALLBACK_PATH, forwarded), await post(origin)]).toEqual([200, 403]);
     });
   });
@@ -71,6 +71,17 @@ describe("the plugin of oncehook/fastify", () => {
       expect(await post(origin, "/hooks/a%20b")).toBe(404);
     });
   });
+
+  it.each([false, true])(
+    "a slash too many at the end gets the right address, ignoreTrailingSlash %s",
+    async (ignores) => {
+      await withFastify({ fastifyOptions: { routerOptions: { ignoreTrailingSlash: ignores } } }, async (origin) => {
+        const response = await fetch(`${origin}${CALLBACK_PATH}/`, { method: "POST", ...stripeCallback() });
+        expect([response.status, await response.text()]).toEqual([404, expect.stringContaining(CALLBACK_PATH)]);
+        expect(await post(origin)).toBe(200);
+      });
+    },
+  );
 
   it("a method that the address does not take returns 405", async () => {
     await withFastify({}, async (origin) => {

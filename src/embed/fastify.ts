@@ -69,7 +69,15 @@ function mount(scope: FastifyScope, receiver: Receiver): void {
     const isOfBaseUrl = path.startsWith(`${prefix}/`);
     const above = isOfBaseUrl ? "" : prefix;
     const route = isOfBaseUrl ? path.slice(prefix.length) : path;
-    scope.all(route, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, above));
+    const handler = (request: FastifyRequest, reply: FastifyReply) => answer(request, reply, above);
+    scope.all(route, handler);
+    try {
+      // Its response, and its log entry, name the right address.
+      scope.all(`${route}/`, handler);
+    } catch (error) {
+      // With `ignoreTrailingSlash` it is the same route.
+      if ((error as NodeJS.ErrnoException).code !== "FST_ERR_DUPLICATED_ROUTE") throw error;
+    }
   }
 }
 
