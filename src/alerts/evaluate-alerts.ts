@@ -60,11 +60,16 @@ const CLAIM_TOLERANCE = 0.9;
 /** Four times a gap of a week, and the week before it. */
 const KEPT_DAYS = 36;
 
+interface AlertPoller extends Poller {
+  /** One round, for a process without loops; evaluates no alert a second time within the interval. Never rejects. */
+  roundWithin(intervalMs: number): Promise<void>;
+}
+
 /**
  * Stores this process's counts, and evaluates the alerts that no other process has evaluated in this round. A change and its
  * notification are one transaction, so that a process that dies leaves both or none.
  */
-export function createAlertPoller(deps: AlertDependencies & { readonly arrivals: ArrivalCounts }): Poller {
+export function createAlertPoller(deps: AlertDependencies & { readonly arrivals: ArrivalCounts }): AlertPoller {
   const { store, arrivals, kinds, clock, log } = deps;
   let everyMs = 0;
   let deletedOn = 0;
@@ -97,10 +102,13 @@ export function createAlertPoller(deps: AlertDependencies & { readonly arrivals:
     deletedOn = today;
   }
 
-  const poller = createPoller(round, (error) =>
-    log.error({ err: error }, "evaluating alerts failed; the next round repeats it"),
-  );
+  const failed = (error: unknown) => log.error({ err: error }, "evaluating alerts failed; the next round repeats it");
+  const poller = createPoller(round, failed);
   return {
+    roundWithin(intervalMs) {
+      everyMs = intervalMs;
+      return round().catch(failed);
+    },
     start(intervalMs) {
       everyMs = intervalMs;
       poller.start(intervalMs);

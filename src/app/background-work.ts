@@ -87,10 +87,11 @@ export function createBackgroundWork(
       await Promise.all([outbox.round(() => over.aborted), tokens.refreshDue(() => over.aborted)]);
       return ran;
     },
-    /** Goes on with what operators have asked for, and looks for events that never arrived. */
+    /** Goes on with what operators have asked for, looks for events that never arrived, and evaluates the alerts. */
     async runRest(over: AbortSignal): Promise<void> {
       await bulkReplays.round(over);
       if (!over.aborted) await reconciliation.round(over);
+      if (!over.aborted && kinds.size > 0) await alerts.roundWithin(POLL_INTERVALS.alertPollMs);
     },
     /** From here on no poller begins a round: what it took on late in a drain would be cut off. */
     beginStop(): void {

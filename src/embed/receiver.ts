@@ -65,7 +65,7 @@ export interface Receiver {
   /** Opens the database, which the first request does otherwise. @throws StartError, MigrationError or ConfigError */
   ready(): Promise<void>;
   /**
-   * Does what is due, once: accepted events, retries, notifications, tokens, retention. For functions, whose
+   * Does what is due, once: accepted events, retries, notifications, alerts, tokens, retention. For functions, whose
    * `background` is "none": call it by a schedule.
    */
   work(options?: WorkOptions): Promise<WorkDone>;

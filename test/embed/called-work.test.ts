@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Receiver } from "../../src/embed/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { asana, stripe } from "../../src/sources/platforms/index.ts";
-import { paid, requestOf, STRIPE_SECRET, stripeCallback, withApplication } from "../support/application.ts";
+import { paid, requestOf, STRIPE_SECRET, stripeCallback, VARIABLES, withApplication } from "../support/application.ts";
 import { withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -63,6 +63,26 @@ describe("the work of a receiver without loops", () => {
       };
       const file = { handlers: [handler], sources: { billing: source } };
       return withApplication(target, use, { background: "none", file });
+    }));
+
+  it("work() evaluates the alerts, and delivers those that it starts", () =>
+    withDatabase("sqlite", (target) => {
+      const fails = paid(() => {
+        throw new Error("down");
+      });
+      const source = stripe({ secret: STRIPE_SECRET, retry: { for: "0s" } });
+      const use = async ({ receiver, lines }: Parameters<Parameters<typeof withApplication>[1]>[0]) => {
+        expect((await receiver.fetch(requestOf(stripeCallback()))).status).toBe(500);
+        await receiver.work();
+        expect(await countOf(target, "oncehook_notifications", "topic = 'alert.failure_exhausted'")).toBe(1);
+        const topics = lines.filter(({ msg }) => msg === "notification").map(({ topic }) => topic);
+        expect(topics).toEqual(["alert.failure_exhausted"]);
+        await receiver.work();
+        expect(await countOf(target, "oncehook_notifications")).toBe(1);
+      };
+      const variables = { ...VARIABLES, ALERTS: "failures", LOG_LEVEL: "info", RETRY_MAX: "0" };
+      const file = { handlers: [fails], sources: { billing: source } };
+      return withApplication(target, use, { background: "none", variables, file });
     }));
 
   it("work() begins nothing once its signal has aborted or its budget is spent, and says that not all is done", () =>
