@@ -10,7 +10,7 @@ import { namedBlocks, withFiles } from "../test/support/doc-blocks.ts";
 import { rowsOf } from "../test/support/effects.ts";
 import { execute } from "../test/support/execute.ts";
 import { freePort } from "../test/support/free-port.ts";
-import { until } from "../test/support/until.ts";
+import { listening } from "../test/support/listening.ts";
 
 const STRIPE_SECRET = "whsec_of-the-page";
 const blocks = namedBlocks("docs/embedding.md");
@@ -52,12 +52,7 @@ it.each(["nest", "fastify", "koa"])("the block %s of docs/embedding.md handles a
         const config = defineConfig({ sources: { stripe: stripe({ secret: STRIPE_SECRET }) } });
         const callback = signedCallback(config, CALLBACK);
         const send = async () => (await fetch(`http://127.0.0.1:${port}${callback.path}`, callback)).json();
-        const isUp = () =>
-          fetch(`http://127.0.0.1:${port}/`).then(
-            () => true,
-            () => false,
-          );
-        await until(isUp, 30_000);
+        await listening(`http://127.0.0.1:${port}/`);
         expect(await send()).toEqual({ status: "success", data: { invoice: "in_1" } });
         expect(await send()).toEqual({ status: "already_processed" });
         expect(await rowsOf(target, "SELECT id FROM paid_invoices")).toEqual([{ id: "in_1" }]);

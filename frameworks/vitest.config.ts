@@ -11,8 +11,10 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts", "frameworks/once/generate-prisma.ts"],
     setupFiles: ["test/support/own-processes.ts"],
     pool: "forks",
+    // As in the tests of the project: the files of a process share the modules that it has evaluated.
+    isolate: false,
     maxWorkers: 2,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { requireAssertions: true },
   },

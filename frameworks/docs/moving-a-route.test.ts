@@ -12,7 +12,7 @@ import { namedBlocks, withFiles } from "../../test/support/doc-blocks.ts";
 import { rowsOf } from "../../test/support/effects.ts";
 import { execute } from "../../test/support/execute.ts";
 import { freePort } from "../../test/support/free-port.ts";
-import { until } from "../../test/support/until.ts";
+import { listening } from "../../test/support/listening.ts";
 
 const STRIPE_SECRET = "whsec_of-the-moved-route";
 const ENCRYPTION_KEY = randomBytes(32).toString("base64");
@@ -44,12 +44,7 @@ it("a route moves from docs/moving-a-route.md's old form to its new one, and no 
         });
         const end = ended(child);
         const origin = `http://127.0.0.1:${port}`;
-        await until(() =>
-          fetch(origin).then(
-            () => true,
-            () => false,
-          ),
-        );
+        await listening(origin);
         const answers: string[] = [];
         for (const id of ids) {
           const { path, ...callback } = callbackOf(id);

@@ -10,7 +10,7 @@ import { DIALECTS, withDatabase } from "../../test/support/databases.ts";
 import { namedBlocks, withFiles } from "../../test/support/doc-blocks.ts";
 import { rowsOf } from "../../test/support/effects.ts";
 import { freePort } from "../../test/support/free-port.ts";
-import { until } from "../../test/support/until.ts";
+import { listening } from "../../test/support/listening.ts";
 
 const STRIPE_SECRET = "whsec_of-the-readme";
 const example = namedBlocks("README.md").get("express") ?? "";
@@ -41,12 +41,7 @@ describe.each(DIALECTS)("the README's Express example on %s", (dialect) => {
           const data = { data: { object: { id: "in_1" } } };
           const event = { source: "stripe", type: "invoice.paid", data };
           const origin = `http://127.0.0.1:${port}`;
-          await until(() =>
-            fetch(origin).then(
-              () => true,
-              () => false,
-            ),
-          );
+          await listening(origin);
           const callback = signedCallback(config, event);
           const send = async () => (await fetch(origin + callback.path, callback)).json();
           expect(await send()).toEqual({ status: "success", data: { invoice: "in_1" } });

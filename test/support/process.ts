@@ -7,6 +7,9 @@ import type { Target } from "./open-target.ts";
 import { CHILD_ENVIRONMENT, SECRET } from "./secrets.ts";
 import { until } from "./until.ts";
 
+/** On a machine with much else to do, where a process takes many seconds to evaluate its modules. */
+const START_LIMIT_MS = 60_000;
+
 const LAST_WORDS = 4_000;
 
 /** A receiver in a process of its own, started with what a user would set and nothing else. */
@@ -77,7 +80,7 @@ export async function launchServer(target: Target, env: Record<string, string> =
       ({ status }) => status === 200,
       () => false,
     );
-  }).then(() => server);
+  }, START_LIMIT_MS).then(() => server);
   // Whoever launched it may look at its end only; one that never served is stopped by no test.
   ready.catch(() => child.kill("SIGKILL"));
   return { child, ended, ready, lastWords: () => `${errors}${printed}` };
