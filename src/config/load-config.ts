@@ -115,7 +115,8 @@ function readConfig(
 const SIGN_IN = "user_authorized";
 
 const OF_THE_SERVER =
-  "is of the oncehook server; in an application the listener, its limits, tracing and the access to the page are its own";
+  "is of the oncehook server; in an application the listener, its limits, tracing and the access to the page are its own, " +
+  "and its sources are those of createReceiver({ sources })";
 
 function besideAuthentication({ values }: ConfigReading, { handlers = [], sources = {} }: ConfigFile) {
   const builtIn = handlers.filter(({ source = PLATFORM }) => source === PLATFORM).map(({ type }) => type);

@@ -1,6 +1,5 @@
 import { closestName, endpointPaths, OAUTH, PLATFORM, pathsOverlap } from "../domain/index.ts";
 import {
-  ADDRESSED_PRESETS,
   LEARNING_PRESETS,
   moreThanSecret,
   PRESET_NAMES,
@@ -70,18 +69,14 @@ export function sourcesOf(
 
 /** Without a listener, nothing but `CALLBACK_BASE_URL` says at which address a platform reaches an application. */
 export function checkSignedAddresses(
-  { named, presets }: ReturnType<typeof sourcesOf>,
+  { named }: ReturnType<typeof sourcesOf>,
   { values, problems }: Pick<Reading<typeof SERVER_VARIABLES>, "values" | "problems">,
 ): void {
   if (values.CALLBACK_BASE_URL !== undefined) return;
-  const withTitle = [
-    ...named.filter(({ definition }) => definition.signsAddress).map((one) => [one.name, one.definition.facts.title]),
-    ...presets.filter(({ name }) => ADDRESSED_PRESETS.has(name)).map(({ name }) => [name, name]),
-  ] as const;
-  for (const [name, title] of withTitle)
+  for (const { name, definition } of named.filter((one) => one.definition.signsAddress))
     problems.add(
       [`sources.${name}`],
-      `${title} signs the address that is registered there, and nothing says which one it is: set baseUrl, or ` +
+      `${definition.facts.title} signs the address that is registered there, and nothing says which one it is: set baseUrl, or ` +
         "CALLBACK_BASE_URL, to the https address of the application, with the path of the mount",
       ["CALLBACK_BASE_URL"],
     );

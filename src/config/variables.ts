@@ -36,8 +36,8 @@ export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
 
 export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
 
-/** In an application the listeners are its own, and so is the access to the page. */
-const OF_THE_SERVER = /^(?:HOST|PORT|CAPTURE|TLS_|MAX_CONNECTIONS|ADMIN_)/;
+/** In an application the listeners are its own, and so are the access to the page and the sources, which its code names. */
+const OF_THE_SERVER = /^(?:HOST|PORT|CAPTURE|TLS_|MAX_CONNECTIONS|ADMIN_|SOURCES$)/;
 const isOfTheServer = (name: string): boolean => OF_THE_SERVER.test(name);
 
 /** Other defaults hold in an application, whose proxy, log and callers are not known. */

@@ -50,8 +50,16 @@ export function createAdminFetch(assembled: Assembled, admin: AdminOptions | und
   const sparing = createSparingLog(log, clock);
   let embedded: Promise<EmbeddedAdmin> | undefined;
   let hasWarned = false;
-  const open = async () =>
-    createEmbeddedAdmin({ ...(await adminParts(assembled)), sandbox: null, isServing: () => true });
+  /** A try that failed is not kept. */
+  const open = () => {
+    embedded ??= adminParts(assembled)
+      .then((parts) => createEmbeddedAdmin({ ...parts, sandbox: null, isServing: () => true }))
+      .catch((error: unknown) => {
+        embedded = undefined;
+        throw error;
+      });
+    return embedded;
+  };
   const reportFailure = (err: unknown) =>
     sparing("error", { fields: { err }, message: "admin.authorize failed, so an admin request was not served" });
 
@@ -81,8 +89,7 @@ export function createAdminFetch(assembled: Assembled, admin: AdminOptions | und
       if (caller === null) return refusal(request, 403, NO_ACCESS);
       if (request.bodyUsed)
         return refusal(request, 500, "the request's body was read before, by authorize or a parser");
-      embedded ??= open();
-      const { answer } = await embedded;
+      const { answer } = await open();
       return answer({
         ...{ method: request.method, body: request.body, signal: request.signal, basePath, caller },
         target: `${url.pathname.slice(basePath.length) || "/"}${url.search}`,

@@ -27,16 +27,22 @@ export function createCalledWork(assembled: Assembled) {
   }
 
   async function runAccepted(over: AbortSignal): Promise<void> {
-    // Answer mode `within`: a run goes on after its response.
-    await untilEnded(concurrency, over);
-    if (!hasAccepted) return;
+    if (!hasAccepted || over.aborted) return;
     hasAccepted = false;
     try {
       await background.runDue(over);
+      if (over.aborted) hasAccepted = true;
     } catch (err) {
       hasAccepted = true;
       log.warn({ err }, "accepted events could not be run after a response; the next response or work() runs them");
     }
+  }
+
+  async function runAfterResponse(over: AbortSignal): Promise<void> {
+    await runAccepted(over);
+    // Answer mode `within`: a run goes on after its response, and the next event of its order key waits for it.
+    await untilEnded(concurrency, over);
+    await runAccepted(over);
   }
 
   return {
@@ -45,7 +51,7 @@ export function createCalledWork(assembled: Assembled) {
       return whileOpen(oneRound, signal === undefined ? [limit] : [limit, signal]);
     },
     /** Never rejects. */
-    afterResponse: (): Promise<void> => whileOpen(runAccepted, [AbortSignal.timeout(WORK_MS)]),
+    afterResponse: (): Promise<void> => whileOpen(runAfterResponse, [AbortSignal.timeout(WORK_MS)]),
     /** Begins nothing more, and waits for what is under way. */
     async close(): Promise<void> {
       closing.abort();

@@ -1,10 +1,11 @@
 import type { Config, ConfigFile } from "../config/index.ts";
-import { callOnce, pathMatcher, pathOf } from "../domain/index.ts";
+import { callOnce, errorReason, pathMatcher, pathOf } from "../domain/index.ts";
 import { createReadOrigin, type ReadOrigin } from "../http/exchange/index.ts";
 import type { Exchange } from "../receive/index.ts";
 import type { AdminFetch, AdminRequestInfo } from "./admin-fetch.ts";
 import { embeddedConfig, servedPaths } from "./embedded-config.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
+import { logDestination } from "./log-destination.ts";
 import type { OpenedReceiver } from "./open-receiver.ts";
 import { respondNotFound, UNAVAILABLE } from "./plain-responses.ts";
 import type { FetchInfo, Receiver, ReceiverOptions, WorkDone, WorkOptions } from "./receiver.ts";
@@ -65,9 +66,20 @@ class LazyReceiver implements ApplicationReceiver {
       return exchange.response;
     }
     const response = await exchange.response;
-    const opened = this.#opened;
-    if (opened !== undefined) info.waitUntil?.(opened.afterResponse());
+    if (info.waitUntil !== undefined) this.#keepAlive(info.waitUntil);
     return response;
+  }
+
+  /** The event is handled: whatever the platform's function makes of it, the response stands. */
+  #keepAlive(waitUntil: NonNullable<FetchInfo["waitUntil"]>): void {
+    const opened = this.#opened;
+    if (opened === undefined) return;
+    const rest = opened.afterResponse();
+    try {
+      waitUntil(rest);
+    } catch (error) {
+      this.#log("waitUntil failed; what a response leaves to be done may wait for the next call of work()", error);
+    }
   }
 
   async #startOnceOpen(exchange: Exchange): Promise<void> {
@@ -95,26 +107,48 @@ class LazyReceiver implements ApplicationReceiver {
 
   async #tryOpen(): Promise<OpenedReceiver> {
     // All that handles events is loaded here, and not where an application starts.
-    const { openReceiver } = await import("./open-receiver.ts");
+    const { openReceiver } = await this.#loaded(import("./open-receiver.ts"));
     this.#opened = await openReceiver(this.#config, this.#file, this.#options);
     return this.#opened;
+  }
+
+  /** Nothing else could say why a part of the package, which a bundler may have left out, cannot be loaded. */
+  #loaded<Part>(part: Promise<Part>): Promise<Part> {
+    return part.catch((error: unknown) => {
+      this.#log("a part of oncehook cannot be loaded: is the package whole beside the application's bundle?", error);
+      throw error;
+    });
+  }
+
+  /** Before there is a logger, or beside it. */
+  #log(msg: string, error: unknown): void {
+    const line = { level: 50, time: new Date().toISOString(), err: errorReason(error), msg };
+    logDestination(this.#options.logger).write(`${JSON.stringify(line)}\n`);
   }
 
   readonly admin = {
     fetch: async (request: Request, info?: AdminRequestInfo): Promise<Response> => {
       let admin: AdminFetch;
       try {
-        const { assembled } = await this.#open();
-        this.#adminOpening ??= import("./admin-fetch.ts").then((door) =>
-          door.createAdminFetch(assembled, this.#options.admin),
-        );
-        admin = await this.#adminOpening;
+        admin = await this.#openAdmin();
       } catch {
         return new Response(UNAVAILABLE.body, UNAVAILABLE);
       }
       return admin.fetch(request, info);
     },
   };
+
+  /** A try that failed is not kept either. */
+  async #openAdmin(): Promise<AdminFetch> {
+    const { assembled } = await this.#open();
+    this.#adminOpening ??= this.#loaded(import("./admin-fetch.ts"))
+      .then(({ createAdminFetch }) => createAdminFetch(assembled, this.#options.admin))
+      .catch((error: unknown) => {
+        this.#adminOpening = undefined;
+        throw error;
+      });
+    return this.#adminOpening;
+  }
 
   async ready(): Promise<void> {
     await this.#open();
@@ -131,8 +165,11 @@ class LazyReceiver implements ApplicationReceiver {
   readonly close = callOnce(async (): Promise<void> => {
     this.#isClosed = true;
     const opened = await this.#opening?.catch(() => undefined);
-    await (await this.#adminOpening)?.close();
-    await opened?.close();
+    try {
+      await (await this.#adminOpening)?.close();
+    } finally {
+      await opened?.close();
+    }
   });
 }
 

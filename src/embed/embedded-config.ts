@@ -34,14 +34,27 @@ const NO_DATABASE =
   `database: is not set; give createReceiver a database: "postgres://user:password@host/database" or "sqlite:<file>", ` +
   `or set ${APPLICATION_PREFIX}DATABASE_URL`;
 
-function optionProblems(options: object): string[] {
-  return Object.keys(options).flatMap((key) => {
+const LOG_METHODS = ["debug", "info", "warn", "error"] as const;
+
+function optionProblems(options: ReceiverOptions): string[] {
+  const problems = Object.keys(options).flatMap((key) => {
     if (OPTIONS.includes(key)) return [];
     const meant = closestName(key, OPTIONS);
     return [
       `${key}: no such option; ${meant === undefined ? `there are ${OPTIONS.join(", ")}` : `did you mean ${meant}?`}`,
     ];
   });
+  const { background = "loops", logger, admin } = options;
+  if (!["loops", "none"].includes(background))
+    problems.push(`background: got ${JSON.stringify(background)}, expected "loops" or "none"`);
+  const missing = logger === undefined ? [] : LOG_METHODS.filter((name) => typeof logger?.[name] !== "function");
+  if (missing.length > 0)
+    problems.push(
+      `logger: has no method ${missing.join(", ")}; expected debug, info, warn and error, as pino has them`,
+    );
+  if (admin !== undefined && typeof admin?.authorize !== "function")
+    problems.push("admin: has no function authorize(request), which says who may use the page");
+  return problems;
 }
 
 function renamed(text: string, { database, baseUrl, variables }: ReceiverOptions): string {

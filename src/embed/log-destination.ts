@@ -9,15 +9,21 @@ interface Line {
 }
 
 /**
- * The end of a receiver's log. Its lines are masked JSON texts; a logger of the application gets fields and message.
+ * The end of a receiver's log. Its lines are masked JSON texts; a logger of the application gets fields and message. A line
+ * at which that logger throws goes to standard output: a callback must not fail for its log.
  * Nothing waits in a buffer of its own, so that nothing has to be written when the process ends.
  */
 export function logDestination(logger: Log | undefined): { write(line: string): void } {
-  if (logger === undefined) return { write: (line) => void process.stdout.write(line) };
+  const print = (line: string) => void process.stdout.write(line);
+  if (logger === undefined) return { write: print };
   return {
     write(line) {
       const { level, time: _time, msg, ...fields } = JSON.parse(line) as Line;
-      logger[LEVELS[level] ?? "debug"](fields, msg);
+      try {
+        logger[LEVELS[level] ?? "debug"](fields, msg);
+      } catch {
+        print(line);
+      }
     },
   };
 }

@@ -8,7 +8,10 @@ import { respondNotFound } from "./plain-responses.ts";
 import type { Receiver } from "./receiver.ts";
 
 export interface NodeHandlerOptions {
-  /** The client's address, such as `(request) => request.ip` of Express; else `TRUST_PROXY` decides. */
+  /**
+   * The client's address, such as `(request) => request.ip` of Express; else `TRUST_PROXY` decides. Where it throws, the
+   * address is unknown.
+   */
   readonly clientAddress?: (request: IncomingMessage) => string | undefined;
 }
 
@@ -28,11 +31,19 @@ export function toNodeHandler(receiver: Receiver, options: NodeHandlerOptions = 
   const originOf: ReadOrigin =
     clientAddress === undefined
       ? direct
-      : (message) => ({ ...direct(message), address: normalAddress(clientAddress(message) ?? "") });
+      : (message) => ({ ...direct(message), address: normalAddress(addressOf(clientAddress, message)) });
   return (request, response, next) => {
     const exchange = new ApplicationExchange(request as IncomingMessage, response as ServerResponse, { originOf });
     if (receiver.handle(exchange) || (exchange.takeMountedPath() && receiver.handle(exchange))) return exchange.hold();
     if (next !== undefined) return next();
     respondNotFound(exchange);
   };
+}
+
+function addressOf(clientAddress: NonNullable<NodeHandlerOptions["clientAddress"]>, request: IncomingMessage): string {
+  try {
+    return clientAddress(request) ?? "";
+  } catch {
+    return "";
+  }
 }

@@ -59,8 +59,9 @@ async function open(config: Config, file: ConfigFile, options: OpenOptions, undo
       },
       Math.min(CLOSE_GRACE_MS, config.requestTimeoutMs),
     );
-    await receiver.concurrency.idle();
+    await unverified.allGone();
     clearInterval(late);
+    await receiver.concurrency.idle();
   });
   if (kind === "loops") beginRounds(assembled, {}, undo);
   if (config.isBaseUrlGiven) await receiver.store.settings.noteBaseUrl(config.baseUrl);

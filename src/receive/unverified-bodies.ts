@@ -28,6 +28,7 @@ export class UnverifiedBodies {
   readonly #unfinished = new LinkedList<UnverifiedBody>();
   readonly #timeLimitMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #allGone: PromiseWithResolvers<void> | undefined;
   #bytes = 0;
   #waitingBytes = 0;
 
@@ -69,6 +70,13 @@ export class UnverifiedBodies {
     return setTimeout(endLate, Math.ceil(ms)).unref();
   }
 
+  /** Resolves once every body is verified, or dropped. */
+  async allGone(): Promise<void> {
+    if (this.#groups.size === 0) return;
+    this.#allGone ??= Promise.withResolvers();
+    await this.#allGone.promise;
+  }
+
   /** Ends the oldest unfinished body, of this address or of any; false where there is none. */
   endOldest(address?: string): boolean {
     const list = address === undefined ? this.#unfinished : this.#groups.get(address)?.unfinished;
@@ -98,7 +106,11 @@ export class UnverifiedBodies {
     if (isWaiting) this.#waitingBytes -= bytes;
     this.#count(group, -bytes);
     group.count -= 1;
-    if (group.count === 0) this.#groups.delete(group.address);
+    if (group.count > 0) return;
+    this.#groups.delete(group.address);
+    if (this.#groups.size > 0) return;
+    this.#allGone?.resolve();
+    this.#allGone = undefined;
   }
 
   #count(group: AddressGroup, bytes: number): void {

@@ -9,7 +9,6 @@ export { createDiagnosis, type DiagnoseSource, isDiagnosable } from "./diagnose/
 export { parseEvent, parseObject, sha256Hex } from "./formats/parse-body.ts";
 export { OptionError } from "./option-error.ts";
 export {
-  ADDRESSED_PRESETS,
   functionOf,
   LEARNING_PRESETS,
   moreThanSecret,

@@ -152,8 +152,13 @@ describe("a receiver in an application", () => {
     expect(() =>
       createReceiver({ sources: { calls } }, { ...options, baseUrl: "https://a.example/hooks" }),
     ).not.toThrow();
-    const named = { ...options, variables: { ...VARIABLES, SOURCES: "trello", TRELLO_SECRET: "0f".repeat(32) } };
-    expect(() => createReceiver({}, named)).toThrow(/sources\.trello: trello signs/);
+  });
+
+  it("presets of SOURCES are refused: an application names its sources in its code", () => {
+    const variables = { ...VARIABLES, SOURCES: "stripe", STRIPE_SECRET };
+    expect(() => createReceiver({}, { database: "sqlite:x.db", variables })).toThrow(
+      /SOURCES: is of the oncehook server.*createReceiver\(\{ sources \}\)/,
+    );
   });
 
   it("OAuth without an address of the application is refused", () => {

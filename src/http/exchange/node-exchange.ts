@@ -20,25 +20,35 @@ const LINGER = { bytes: 33_554_432, ms: 2_000 };
 export class NodeExchange implements Exchange {
   readonly method: string;
   readonly target: string;
-  readonly address: string;
-  readonly protocol: "http" | "https";
   readonly ownsPieces: boolean = true;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #services: ExchangeServices;
   /** Only of HTTP/2. */
   readonly #sent: Http2Headers | undefined;
+  #origin: ReturnType<ReadOrigin> | undefined;
 
   constructor(message: IncomingMessage, response: ServerResponse, services: ExchangeServices) {
-    const { address, protocol } = services.originOf(message);
     this.method = message.method ?? "";
     this.target = message.url ?? "";
-    this.address = address;
-    this.protocol = protocol;
     this.#message = message;
     this.#response = response;
     this.#services = services;
     if (message.httpVersionMajor > 1) this.#sent = http2Headers(message);
+  }
+
+  get address(): string {
+    return this.#readOrigin().address;
+  }
+
+  get protocol(): Exchange["protocol"] {
+    return this.#readOrigin().protocol;
+  }
+
+  /** An application's requests to other addresses never ask for it. */
+  #readOrigin(): ReturnType<ReadOrigin> {
+    this.#origin ??= this.#services.originOf(this.#message);
+    return this.#origin;
   }
 
   get httpVersion(): string {

@@ -15,16 +15,6 @@ export const FUNCTIONS_WITH_OPTIONS: readonly string[] = namesIn(WITH_OPTIONS);
 /** Those whose platform chooses the secret and sends it, so that none need be set. */
 export const LEARNING_PRESETS: ReadonlySet<string> = new Set(namesIn(LEARNING));
 
-/** Those whose platform signs the registered address. */
-export const ADDRESSED_PRESETS: ReadonlySet<string> = new Set([
-  "hubspot",
-  "monday",
-  "square",
-  "trello",
-  "twilio",
-  "twilio-events",
-]);
-
 /** The function of a preset that a secret is enough for: `adyenPlatform` of `adyen-platform`. */
 export function functionOf(name: PresetName): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
