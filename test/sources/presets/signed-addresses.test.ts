@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type SignedRequest, type SourceDefinition } from "../../../src/sources/index.ts";
+import type { SignedRequest, SourceDefinition } from "../../../src/sources/index.ts";
 import {
   custom,
   ebay,
