@@ -36,7 +36,7 @@ export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
 
 export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
 
-/** In an application the listeners are its own, and so are the access to the page and the sources, which its code names. */
+/** An application has its own listeners, decides who may use the page, and names the sources in its code. */
 const OF_THE_SERVER = /^(?:HOST|PORT|CAPTURE|TLS_|MAX_CONNECTIONS|ADMIN_|SOURCES$)/;
 const isOfTheServer = (name: string): boolean => OF_THE_SERVER.test(name);
 

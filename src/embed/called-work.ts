@@ -40,7 +40,7 @@ export function createCalledWork(assembled: Assembled) {
 
   async function runAfterResponse(over: AbortSignal): Promise<void> {
     await runAccepted(over);
-    // Answer mode `within`: a run goes on after its response, and the next event of its order key waits for it.
+    // Answer mode `within`: a run goes on after its response. The next event of its order key waits for it.
     await untilEnded(concurrency, over);
     await runAccepted(over);
   }
