@@ -9,8 +9,8 @@ import type { Receiver } from "./receiver.ts";
 
 export interface NodeHandlerOptions {
   /**
-   * The client's address, such as `(request) => request.ip` of Express; else `TRUST_PROXY` decides. Where it throws, the
-   * address is unknown.
+   * The client's address, such as `(request) => request.ip` of Express; else `TRUST_PROXY` decides. The address is unknown
+   * if it throws.
    */
   readonly clientAddress?: (request: IncomingMessage) => string | undefined;
 }
