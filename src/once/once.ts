@@ -23,6 +23,10 @@ export type OnceOutcome<T> =
    */
   | { readonly kind: "duplicate"; readonly result: T | undefined };
 
+/** An object that JSON can hold, and no list: the receiver responds to duplicates with an object. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an async function without a return is a Promise<void>
+type OnceResult = (object & { readonly [Symbol.iterator]?: never }) | undefined | void;
+
 /**
  * Runs `run` unless the event was handled before, inside a transaction that the application owns. The effects of `run`
  * and the event's record commit together, or neither does. The records are those of the receiver. A duplicate waits for
@@ -33,8 +37,7 @@ export type OnceOutcome<T> =
  * @throws TypeError for an invalid key or result
  * @throws what `run` or the database throws, after a rollback to the savepoint
  */
-// biome-ignore lint/suspicious/noConfusingVoidType: an async function without a return is a Promise<void>
-export async function once<Tx, T extends object | undefined | void>(
+export async function once<Tx, T extends OnceResult>(
   tx: OnceTransaction<Tx>,
   key: OnceKey,
   run: (tx: Tx) => Promise<T>,

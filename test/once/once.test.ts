@@ -155,6 +155,7 @@ describe("once over pg", () => {
   it("a result that is no object is refused, and rolled back", async () => {
     await withApplication(async ({ transaction, count }) => {
       await transaction(async (client) => {
+        // @ts-expect-error: a list is no object
         await expect(once(fromPg(client), KEY, async () => [1])).rejects.toThrow("return an object");
       });
       expect(await count("oncehook_records")).toBe(0);
