@@ -46,7 +46,9 @@ export function createCalledWork(assembled: Assembled) {
   }
 
   return {
+    /** @throws RangeError for a budget that no timer can hold */
     work: ({ budgetMs = WORK_MS, signal }: WorkOptions): Promise<WorkDone> => {
+      assertBudget(budgetMs);
       const limit = AbortSignal.timeout(budgetMs);
       return whileOpen(oneRound, signal === undefined ? [limit] : [limit, signal]);
     },
@@ -58,6 +60,16 @@ export function createCalledWork(assembled: Assembled) {
       await Promise.allSettled(underWay);
     },
   };
+}
+
+/** Node's timers fire at once beyond it. */
+const MAX_BUDGET_MS = 2 ** 31 - 1;
+
+function assertBudget(budgetMs: number): void {
+  if (Number.isInteger(budgetMs) && budgetMs >= 0 && budgetMs <= MAX_BUDGET_MS) return;
+  throw new RangeError(
+    `work: budgetMs is ${budgetMs}; expected a whole number of milliseconds from 0 to ${MAX_BUDGET_MS}, such as 20000`,
+  );
 }
 
 interface Concurrency {

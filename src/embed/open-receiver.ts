@@ -66,14 +66,18 @@ async function open(config: Config, file: ConfigFile, options: OpenOptions, undo
   if (kind === "loops") beginRounds(assembled, {}, undo);
   if (config.isBaseUrlGiven) await receiver.store.settings.noteBaseUrl(config.baseUrl);
   const flush = async (): Promise<void> => void (await Promise.all([callbackLog.flush(), rollups.flush()]));
+  const assertIntact = watchStore(receiver.store, logger);
   const called = createCalledWork(assembled);
   undo.add("calls of work()", called.close);
   const lookForSecrets = kind === "none" ? secretLookup(assembled) : undefined;
   return {
     assembled,
     start: (exchange: Exchange): void => requests.start(exchange, lookForSecrets?.()),
-    async work(given: WorkOptions): Promise<WorkDone> {
-      const done = await called.work(given);
+    /** @throws StoreError after a failure that only a new process mends */
+    assertIntact,
+    async work(workOptions: WorkOptions): Promise<WorkDone> {
+      assertIntact();
+      const done = await called.work(workOptions);
       await flush();
       return done;
     },
@@ -84,6 +88,22 @@ async function open(config: Config, file: ConfigFile, options: OpenOptions, undo
       await flush();
     },
     close: () => undo.run(),
+  };
+}
+
+const BROKEN =
+  "the database takes nothing any more: callbacks get 503, and ready() and work() reject. Check the disk, and restart this " +
+  "process: only a new one can find out what the disk holds";
+
+/** A server ends its process then. That of an application is not the receiver's to end: its readiness probe decides. */
+function watchStore({ broken }: Assembled["services"]["receiver"]["store"], log: Logger): () => void {
+  let failure: Error | undefined;
+  void broken.then((error) => {
+    failure = error;
+    log.error({ err: error }, BROKEN);
+  });
+  return () => {
+    if (failure !== undefined) throw failure;
   };
 }
 

@@ -62,11 +62,16 @@ export interface Receiver {
   handle(exchange: Exchange): boolean;
   /** Responds to a request; 404 where its path is not an address of this receiver. Never rejects. */
   fetch(request: Request, info?: FetchInfo): Promise<Response>;
-  /** Opens the database, which the first request does otherwise. @throws StartError, MigrationError or ConfigError */
+  /**
+   * Opens the database, which the first request does otherwise.
+   * @throws StartError, MigrationError or ConfigError
+   * @throws StoreError from the failure of SQLite's disk on, after which only a new process goes on
+   */
   ready(): Promise<void>;
   /**
    * Does what is due, once: accepted events, retries, notifications, alerts, tokens, retention. For functions, whose
    * `background` is "none": call it by a schedule.
+   * @throws as `ready`; RangeError for a `budgetMs` out of range
    */
   work(options?: WorkOptions): Promise<WorkDone>;
   /** The admin API and its page, for those whom `admin.authorize` of the options lets in; 404 without it. */

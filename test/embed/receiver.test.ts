@@ -13,6 +13,7 @@ import {
 import { describeFullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { failFlushes } from "../support/fail-flushes.ts";
 import type { Target } from "../support/open-target.ts";
 
 const send = (receiver: Receiver, callback = stripeCallback()) => receiver.fetch(requestOf(callback));
@@ -105,6 +106,37 @@ describe("a receiver in an application", () => {
         await expect(receiver.ready()).rejects.toThrow("DATABASE_URL");
       });
     }));
+
+  it("ready() and work() reject once the disk has not taken a flush, and the log says once that a restart is needed", () =>
+    onSqlite((target) =>
+      withApplication(
+        target,
+        async ({ receiver, lines }) => {
+          await receiver.ready();
+          const mend = await failFlushes(target.url.slice("sqlite:".length));
+          try {
+            for (let attempt = 1; attempt <= 2; attempt += 1) expect((await send(receiver)).status).toBe(503);
+          } finally {
+            mend();
+          }
+          await expect(receiver.ready()).rejects.toThrow("flush of the WAL failed; check the disk and restart");
+          await expect(receiver.work()).rejects.toThrow("flush of the WAL failed");
+          const reports = lines.filter(({ msg }) => String(msg).includes("restart this process"));
+          expect(reports.map(({ level }) => level)).toEqual(["error"]);
+        },
+        { background: "none" },
+      ),
+    ));
+
+  it("a budget of work() that no timer can hold is refused by its name", () =>
+    onSqlite((target) =>
+      withApplication(target, async ({ receiver }) => {
+        for (const budgetMs of [Number.POSITIVE_INFINITY, Number.NaN, -1, 2 ** 31])
+          await expect(receiver.work({ budgetMs })).rejects.toThrow(
+            `work: budgetMs is ${budgetMs}; expected a whole number of milliseconds from 0 to 2147483647`,
+          );
+      }),
+    ));
 
   it("a body that something has read gets 500, with the remedy in the log only", () =>
     onSqlite((target) =>

@@ -1,21 +1,9 @@
 import { existsSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { openTarget, withDatabase } from "../../support/databases.ts";
 import { addEffect, committing, EFFECTS, newRecord } from "../../support/effects.ts";
+import { failFlushes } from "../../support/fail-flushes.ts";
 import { runOnce } from "../../support/once.ts";
-
-/** From here on no file takes a flush, as on a disk that fails. @returns what ends that */
-async function failFlushes(path: string): Promise<() => void> {
-  const handle = await open(path);
-  const prototype = Object.getPrototypeOf(handle);
-  await handle.close();
-  const { datasync } = prototype;
-  prototype.datasync = () => Promise.reject(new Error("EIO: i/o error, fdatasync"));
-  return () => {
-    prototype.datasync = datasync;
-  };
-}
 
 it("a store on SQLite whose disk did not take a commit says so, is not ready, and leaves the log for the next start", () =>
   withDatabase("sqlite", async (target) => {
