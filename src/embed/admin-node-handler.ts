@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AdminFetch } from "./admin-fetch.ts";
 import type { NodeHandler } from "./node-handler.ts";
+import { JSON_TYPE } from "./plain-responses.ts";
 
 export interface AdminHandlerOptions {
   /**
@@ -28,7 +29,6 @@ export interface AdminReceiver {
 
 /** A `Request` refuses these. */
 const NOT_OF_FETCH = new Set(["CONNECT", "TRACE", "TRACK"]);
-const JSON_TYPE = { "content-type": "application/json" };
 
 /** For node:http, node:http2, Express, Connect and Nest: `app.use("/admin/webhooks", toAdminHandler(receiver))`. */
 export function toAdminHandler(receiver: AdminReceiver, options: AdminHandlerOptions = {}): NodeHandler {

@@ -3,20 +3,13 @@ import { callOnce, errorReason, pathMatcher, pathOf } from "../domain/index.ts";
 import { createReadOrigin, type ReadOrigin } from "../http/exchange/index.ts";
 import type { Exchange } from "../receive/index.ts";
 import type { AdminFetch, AdminRequestInfo } from "./admin-fetch.ts";
+import type { ApplicationReceiver } from "./application-receiver.ts";
 import { embeddedConfig, servedPaths } from "./embedded-config.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { logDestination } from "./log-destination.ts";
 import type { OpenedReceiver } from "./open-receiver.ts";
 import { respondNotFound, UNAVAILABLE } from "./plain-responses.ts";
 import type { FetchInfo, Receiver, ReceiverOptions, WorkDone, WorkOptions } from "./receiver.ts";
-
-/** For the adapters: what a receiver knows of a request's way. */
-export interface ApplicationReceiver extends Receiver {
-  readonly originOf: ReadOrigin;
-  /** Those of its addresses; a part such as `:shop` is a parameter. */
-  readonly paths: readonly string[];
-  readonly background: NonNullable<ReceiverOptions["background"]>;
-}
 
 /**
  * A receiver inside an application: a source of `config` has its address at `/api/<source>/callback`, below the path of
@@ -151,7 +144,7 @@ class LazyReceiver implements ApplicationReceiver {
   }
 
   async ready(): Promise<void> {
-    await this.#open();
+    (await this.#open()).assertIntact();
   }
 
   async work(options: WorkOptions = {}): Promise<WorkDone> {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pathOf } from "../domain/index.ts";
 import { readOriginOf } from "../http/exchange/index.ts";
 import { ApplicationExchange } from "./application-exchange.ts";
-import type { ApplicationReceiver } from "./create-receiver.ts";
+import { applicationReceiver } from "./application-receiver.ts";
 import { respondNotFound } from "./plain-responses.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -52,7 +52,7 @@ export function oncehook(scope: FastifyScope, options: OncehookFastifyOptions, d
 }
 
 function mount(scope: FastifyScope, receiver: Receiver): void {
-  const { paths, originOf, handle } = parseReceiver(receiver);
+  const { paths, originOf } = applicationReceiver(receiver, "app.register(oncehook, { receiver })");
   const { prefix } = scope;
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, ready) => ready(null));
@@ -62,7 +62,7 @@ function mount(scope: FastifyScope, receiver: Receiver): void {
     const origin = readOriginOf(originOf, { address: ip, protocol, headers: raw.headers });
     const exchange = new ApplicationExchange(raw, reply.raw, { originOf: () => origin, target: originalUrl });
     exchange.takeMountedPath(pathOf(raw.url ?? "").slice(above.length));
-    if (handle(exchange)) exchange.hold();
+    if (receiver.handle(exchange)) exchange.hold();
     else respondNotFound(exchange);
   };
   for (const path of paths) {
@@ -79,11 +79,4 @@ function mount(scope: FastifyScope, receiver: Receiver): void {
       if ((error as NodeJS.ErrnoException).code !== "FST_ERR_DUPLICATED_ROUTE") throw error;
     }
   }
-}
-
-function parseReceiver(receiver: Receiver | undefined) {
-  const { paths, originOf } = (receiver ?? {}) as Partial<ApplicationReceiver>;
-  if (receiver === undefined || paths === undefined || originOf === undefined)
-    throw new TypeError("app.register(oncehook, { receiver }): expected the receiver that createReceiver returns");
-  return { paths, originOf, handle: receiver.handle.bind(receiver) };
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ApplicationReceiver } from "./create-receiver.ts";
 import { type LambdaEvent, LambdaExchange, type LambdaResponse } from "./lambda-exchange.ts";
 import { respondNotFound } from "./plain-responses.ts";
-import { type ReceiverOrMaker, receiverOf } from "./receiver-maker.ts";
+import type { Receiver } from "./receiver.ts";
+import { type ReceiverOrMaker, receiverGetter } from "./receiver-maker.ts";
 
 export type LambdaHandler = (event: LambdaEvent) => Promise<LambdaResponse>;
 
@@ -13,15 +13,16 @@ const FLUSH_MS = 1_000;
  * A handler of AWS Lambda, for function URLs and HTTP APIs with payload format 2.0. The receiver needs
  * `background: "none"`: nothing runs after the response. Call `receiver.work()` from a function with a schedule.
  */
-export function toLambdaHandler(given: ReceiverOrMaker): LambdaHandler {
+export function toLambdaHandler(receiver: ReceiverOrMaker): LambdaHandler {
+  const getReceiver = receiverGetter(receiver, "toLambdaHandler(receiver)");
   return async (event) => {
     checkEvent(event);
-    const receiver = (await receiverOf(given)) as ApplicationReceiver;
-    if (receiver.background !== "none") throw new TypeError(LOOPS);
-    const exchange = new LambdaExchange(event, receiver.originOf);
-    if (!receiver.handle(exchange)) respondNotFound(exchange);
+    const opened = await getReceiver();
+    if (opened.background !== "none") throw new TypeError(LOOPS);
+    const exchange = new LambdaExchange(event, opened.originOf);
+    if (!opened.handle(exchange)) respondNotFound(exchange);
     const response = await exchange.response;
-    await flushed(receiver);
+    await flushed(opened);
     return response;
   };
 }
@@ -30,7 +31,7 @@ const LOOPS =
   'toLambdaHandler: the receiver has background "loops", expected "none": a function is frozen after its response, with ' +
   'whatever a loop has begun. Give createReceiver { background: "none" }, and call receiver.work() by a schedule';
 
-async function flushed(receiver: ApplicationReceiver): Promise<void> {
+async function flushed(receiver: Receiver): Promise<void> {
   const over = new AbortController();
   const limit = sleep(FLUSH_MS, undefined, { signal: over.signal }).catch(() => {});
   await Promise.race([receiver.flush(), limit]);

@@ -1,4 +1,4 @@
-import { type ReceiverOrMaker, receiverOf } from "./receiver-maker.ts";
+import { type ReceiverOrMaker, receiverGetter, routeHandlers } from "./receiver-maker.ts";
 
 export interface NextJsHandlerOptions {
   /**
@@ -15,19 +15,18 @@ export type NextJsHandler = (request: Request) => Promise<Response>;
 /**
  * The handlers of a route of Next.js: `export const { GET, HEAD, POST } = toNextJsHandler(receiver)` in
  * `app/api/[source]/callback/route.ts`.
- * @param given a function that returns the receiver, where `next build` has no variables
+ * @param receiver a function that returns the receiver, where `next build` has no variables
  */
 export function toNextJsHandler(
-  given: ReceiverOrMaker,
+  receiver: ReceiverOrMaker,
   { clientAddress, waitUntil }: NextJsHandlerOptions = {},
 ): Readonly<Record<"GET" | "HEAD" | "POST", NextJsHandler>> {
-  const handle: NextJsHandler = async (request) => {
+  return routeHandlers(receiverGetter(receiver, "toNextJsHandler(receiver)"), (request: Request) => {
     const address = clientAddress?.(request) ?? undefined;
-    const receiver = await receiverOf(given);
-    return receiver.fetch(request, {
+    const info = {
       ...(address !== undefined && { clientAddress: address }),
       ...(waitUntil !== undefined && { waitUntil }),
-    });
-  };
-  return { GET: handle, HEAD: handle, POST: handle };
+    };
+    return { request, info };
+  });
 }

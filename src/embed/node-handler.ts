@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { ReadOrigin } from "../http/exchange/index.ts";
 import { normalAddress } from "../system/index.ts";
 import { ApplicationExchange } from "./application-exchange.ts";
-import type { ApplicationReceiver } from "./create-receiver.ts";
+import { applicationReceiver } from "./application-receiver.ts";
 import { respondNotFound } from "./plain-responses.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -27,7 +27,7 @@ export type NodeHandler = (
  */
 export function toNodeHandler(receiver: Receiver, options: NodeHandlerOptions = {}): NodeHandler {
   const { clientAddress } = options;
-  const { originOf: direct } = receiver as ApplicationReceiver;
+  const { originOf: direct } = applicationReceiver(receiver, "toNodeHandler(receiver)");
   const originOf: ReadOrigin =
     clientAddress === undefined
       ? direct

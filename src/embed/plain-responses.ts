@@ -1,6 +1,6 @@
 import type { Exchange } from "../receive/index.ts";
 
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
+export const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 /** To a request at none of a receiver's addresses, where no framework responds to it. */
 export function respondNotFound(exchange: Pick<Exchange, "respond">): void {

@@ -1,4 +1,5 @@
-import type { Receiver } from "./receiver.ts";
+import { type ApplicationReceiver, applicationReceiver } from "./application-receiver.ts";
+import type { FetchInfo, Receiver } from "./receiver.ts";
 
 /**
  * A receiver, or a function that returns it and keeps it; each request calls that. Builds of Next.js and SvelteKit
@@ -6,6 +7,23 @@ import type { Receiver } from "./receiver.ts";
  */
 export type ReceiverOrMaker = Receiver | (() => Receiver | Promise<Receiver>);
 
-export async function receiverOf(given: ReceiverOrMaker): Promise<Receiver> {
-  return typeof given === "function" ? given() : given;
+/** @param call of the adapter, for errors @throws TypeError at once, or from a maker's receiver at its first request */
+export function receiverGetter(source: ReceiverOrMaker, call: string): () => Promise<ApplicationReceiver> {
+  if (typeof source === "function") return async () => applicationReceiver(await source(), call);
+  const receiver = applicationReceiver(source, call);
+  return async () => receiver;
+}
+
+type Methods<Handler> = Readonly<Record<"GET" | "HEAD" | "POST", Handler>>;
+
+/** The handlers of a framework's route. @param read its event as a Request, with what else the framework knows */
+export function routeHandlers<Event>(
+  getReceiver: () => Promise<Receiver>,
+  read: (event: Event) => { readonly request: Request; readonly info: FetchInfo },
+): Methods<(event: Event) => Promise<Response>> {
+  const handle = async (event: Event): Promise<Response> => {
+    const { request, info } = read(event);
+    return (await getReceiver()).fetch(request, info);
+  };
+  return { GET: handle, HEAD: handle, POST: handle };
 }

@@ -1,4 +1,4 @@
-import { type ReceiverOrMaker, receiverOf } from "./receiver-maker.ts";
+import { type ReceiverOrMaker, receiverGetter, routeHandlers } from "./receiver-maker.ts";
 
 /** SvelteKit's RequestEvent, as far as it is used. */
 export interface SvelteKitEvent {
@@ -17,16 +17,14 @@ export type SvelteKitHandler = (event: SvelteKitEvent) => Promise<Response>;
  * The handlers of a `+server.ts`: `export const { GET, HEAD, POST } = toSvelteKitHandler(receiver)` in
  * `src/routes/api/[source]/callback/`. SvelteKit itself answers 403 to forms without an Origin: see
  * docs/frameworks/sveltekit.md.
- * @param given a function that returns the receiver, where the build has no variables
+ * @param receiver a function that returns the receiver, where the build has no variables
  */
 export function toSvelteKitHandler(
-  given: ReceiverOrMaker,
+  receiver: ReceiverOrMaker,
   { waitUntil }: SvelteKitHandlerOptions = {},
 ): Readonly<Record<"GET" | "HEAD" | "POST", SvelteKitHandler>> {
-  const handle: SvelteKitHandler = async ({ request, getClientAddress }) => {
-    const receiver = await receiverOf(given);
-    const clientAddress = getClientAddress();
-    return receiver.fetch(request, { clientAddress, ...(waitUntil !== undefined && { waitUntil }) });
-  };
-  return { GET: handle, HEAD: handle, POST: handle };
+  return routeHandlers(receiverGetter(receiver, "toSvelteKitHandler(receiver)"), (event: SvelteKitEvent) => {
+    const clientAddress = event.getClientAddress();
+    return { request: event.request, info: { clientAddress, ...(waitUntil !== undefined && { waitUntil }) } };
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toNextJsHandler, toSvelteKitHandler } from "../../src/embed/index.ts";
+import { toLambdaHandler, toNextJsHandler, toNodeHandler, toSvelteKitHandler } from "../../src/embed/index.ts";
 import { stripe } from "../../src/sources/platforms/index.ts";
 import { requestOf, STRIPE_SECRET, stripeCallback, withApplication } from "../support/application.ts";
 import { withDatabase } from "../support/databases.ts";
@@ -62,6 +62,26 @@ describe("toSvelteKitHandler", () => {
         [405, "POST"],
       ]);
     }));
+});
+
+describe("an adapter that gets no receiver of createReceiver", () => {
+  it.each([
+    ["toNodeHandler", toNodeHandler],
+    ["toNextJsHandler", toNextJsHandler],
+    ["toSvelteKitHandler", toSvelteKitHandler],
+    ["toLambdaHandler", toLambdaHandler],
+  ] as const)("%s is refused where the application makes it", (name, adapter) =>
+    onSqlite(async ({ receiver }) => {
+      const expected = `${name}(receiver): expected the receiver that createReceiver returns`;
+      for (const other of [undefined, { ...receiver }, Promise.resolve(receiver)])
+        expect(() => adapter(other as never)).toThrow(expected);
+    }),
+  );
+
+  it("a maker's receiver is refused at the first request", async () => {
+    const { POST } = toNextJsHandler(() => ({ fetch: async () => new Response() }) as never);
+    await expect(POST(requestOf(stripeCallback()))).rejects.toThrow("and got another object");
+  });
 });
 
 const eventOf = (request: Request) => ({ request, getClientAddress: () => "192.0.2.7" });
