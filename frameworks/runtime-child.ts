@@ -36,7 +36,7 @@ async function send(callback: SignedCallback): Promise<string> {
 await receiver.ready();
 const callback = stripeCallback();
 const first = [await send(callback), await send(callback)];
-const forged = await send(stripeCallback("evt_forged", "whsec_of_somebody_else"));
+const forged = await send(stripeCallback("evt_forged", "whsec_of_another_one"));
 const other = stripeCallback();
 const many = await Promise.all(Array.from({ length: 64 }, () => send(other)));
 const successes = many.filter((one) => one === "200 success").length;

@@ -21,7 +21,7 @@ export function compilePath(path: string): RegExp {
 /** The path without doubled slashes and without one at its end: what a sender with a wrong slash means. */
 export const withoutExtraSlashes = (path: string): string => path.replaceAll(/\/+(?=\/|$)/g, "");
 
-/** Tells whether a path is one of these, also with extra slashes: such a callback is told the right address. */
+/** Tells whether a path is one of these, also with extra slashes: such a callback gets the right address. */
 export function pathMatcher(paths: readonly string[]): (path: string) => boolean {
   const exact = new Set(paths.filter((path) => !hasParameters(path)));
   const patterns = paths.filter(hasParameters).map(compilePath);

@@ -1,5 +1,6 @@
 import { type ReadOrigin, readOriginOf } from "../http/exchange/index.ts";
 import type { BodyReader, Exchange, ResponseHeaders } from "../receive/index.ts";
+import { joinedHeaders } from "./joined-headers.ts";
 import type { FetchInfo } from "./receiver.ts";
 
 /** Those of one connection, which only the server knows: over HTTP/2 there are none. It knows the length too. */
@@ -29,14 +30,11 @@ export class FetchExchange implements Exchange {
     this.#request = request;
     this.method = request.method;
     this.target = info.target ?? targetOf(request.url);
-    this.headers = {};
-    this.distinctHeaders = Object.create(null);
-    this.rawHeaders = [];
-    for (const [name, value] of request.headers) {
-      this.headers[name] = value;
-      this.distinctHeaders[name] = [value];
-      this.rawHeaders.push(name, value);
-    }
+    ({
+      headers: this.headers,
+      distinctHeaders: this.distinctHeaders,
+      rawHeaders: this.rawHeaders,
+    } = joinedHeaders(request.headers));
     const protocol = info.protocol ?? (request.url.startsWith("https:") ? "https" : "http");
     const origin = readOriginOf(originOf, { address: info.clientAddress, protocol, headers: this.headers });
     this.address = origin.address;

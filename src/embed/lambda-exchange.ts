@@ -1,5 +1,6 @@
 import { type ReadOrigin, readOriginOf } from "../http/exchange/index.ts";
 import type { BodyReader, Exchange, ResponseHeaders } from "../receive/index.ts";
+import { joinedHeaders } from "./joined-headers.ts";
 
 /** An event of a function URL, or of an HTTP API with payload format 2.0. */
 export interface LambdaEvent {
@@ -47,16 +48,13 @@ export class LambdaExchange implements Exchange {
     this.#settle = resolve;
     this.method = event.requestContext.http.method;
     this.target = targetOf(event);
-    this.headers = {};
-    this.distinctHeaders = Object.create(null);
-    this.rawHeaders = [];
     const cookie = event.cookies?.join("; ");
-    for (const [name, value] of Object.entries({ ...event.headers, ...(cookie !== undefined && { cookie }) })) {
-      if (value === undefined) continue;
-      this.headers[name.toLowerCase()] = value;
-      this.distinctHeaders[name.toLowerCase()] = [value];
-      this.rawHeaders.push(name, value);
-    }
+    const sent = Object.entries({ ...event.headers, ...(cookie !== undefined && { cookie }) });
+    ({
+      headers: this.headers,
+      distinctHeaders: this.distinctHeaders,
+      rawHeaders: this.rawHeaders,
+    } = joinedHeaders(sent));
     this.#body = bodyOf(event);
     const { sourceIp } = event.requestContext.http;
     const origin = readOriginOf(originOf, { address: sourceIp, protocol: "https", headers: this.headers });

@@ -29,7 +29,7 @@ export function toLambdaHandler(receiver: ReceiverOrMaker): LambdaHandler {
 
 const LOOPS =
   'toLambdaHandler: the receiver has background "loops", expected "none": a function is frozen after its response, with ' +
-  'whatever a loop has begun. Give createReceiver { background: "none" }, and call receiver.work() by a schedule';
+  'whatever a loop has started. Give createReceiver { background: "none" }, and call receiver.work() by a schedule';
 
 async function flushed(receiver: Receiver): Promise<void> {
   const over = new AbortController();

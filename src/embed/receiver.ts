@@ -40,9 +40,9 @@ export interface FetchInfo {
 }
 
 export interface WorkOptions {
-  /** Nothing more is begun after so many milliseconds; what runs then ends by `HANDLER_TIMEOUT_MS`. 20,000 when left out. */
+  /** Nothing more starts after so many milliseconds; what runs then ends by `HANDLER_TIMEOUT_MS`. 20,000 when left out. */
   readonly budgetMs?: number;
-  /** Nothing more is begun once it has aborted. */
+  /** Nothing more starts once it has aborted. */
   readonly signal?: AbortSignal;
 }
 
