@@ -56,6 +56,14 @@ export function fileProblems(file: unknown): string[] {
   ];
 }
 
+/** The parts that the rest of the configuration can be read with. All problems are reported together. */
+export function readableParts(file: ConfigFile | null): ConfigFile {
+  const { sources, handlers } = file ?? {};
+  const readable = Object.entries(sources ?? {}).filter(([name, one]) => sourceProblems({ [name]: one }).length === 0);
+  const isHandler = (one: ConfiguredHandler | null) => typeof one?.type === "string";
+  return { sources: Object.fromEntries(readable), handlers: Array.isArray(handlers) ? handlers.filter(isHandler) : [] };
+}
+
 /** Two handlers of one type and version are ambiguous, unless they have different names. */
 function repeated(handlers: unknown): string[] {
   if (!Array.isArray(handlers)) return [];

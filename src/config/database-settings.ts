@@ -80,6 +80,8 @@ export function poolSettingsOf(value: unknown): Connection {
   if (typeof value === "string") return value;
   if ((typeof value !== "object" && typeof value !== "function") || value === null)
     throw new ConfigError([`database: got ${value === null ? "null" : typeof value}, expected ${EXPECTED}`]);
+  // Its members look like settings without a user and a database.
+  if (value instanceof URL) throw new ConfigError(["database: got a URL object, expected its text: pass url.href"]);
   const members = value as Members;
   if (isPool(members)) return new ConnectionSettings(takenFrom(members.options));
   const mistaken = MISTAKEN.find(([is]) => is(members));

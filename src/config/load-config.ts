@@ -2,7 +2,7 @@ import { PLATFORM } from "../domain/index.ts";
 import type { ConnectionSettings, DatabaseSettings } from "../store/index.ts";
 import { adminOf } from "./admin.ts";
 import { authenticationOf, isPlatformServed } from "./authentication.ts";
-import { type ConfigFile, fileProblems } from "./config-file.ts";
+import { type ConfigFile, fileProblems, readableParts } from "./config-file.ts";
 import { databaseOf } from "./database.ts";
 import { passwordsOf, poolSettingsOf } from "./database-settings.ts";
 import { checkExposure } from "./exposure.ts";
@@ -47,13 +47,15 @@ export function loadConfig(env: Environment, file: ConfigFile = {}, use: ConfigU
 
 function readConfig(
   env: Environment,
-  file: ConfigFile,
+  given: ConfigFile,
   { isEmbedded = false, listens = !isEmbedded }: ConfigUse,
   connection?: ConnectionSettings,
 ) {
   const reading = readVariables(isEmbedded ? EMBEDDED_VARIABLES : VARIABLES, env);
   const { values, problems, isSet } = reading;
-  for (const text of fileProblems(file)) problems.texts.push(text);
+  const faults = fileProblems(given);
+  const file = faults.length === 0 ? given : readableParts(given);
+  problems.texts.push(...faults);
   if (isEmbedded) for (const name of serversOwn(env)) problems.add([name], OF_THE_SERVER);
   const server = serverOf(reading, listens);
   const headers = (["CALLBACK_TOKEN_HEADER", "JWT_HEADER"] as const).filter((name) => isSet(name));

@@ -20,7 +20,9 @@ export function logDestination(logger: Log | undefined): { write(line: string): 
     write(line) {
       const { level, time: _time, msg, ...fields } = JSON.parse(line) as Line;
       try {
-        logger[LEVELS[level] ?? "debug"](fields, msg);
+        const written: unknown = logger[LEVELS[level] ?? "debug"](fields, msg);
+        // Unhandled, its rejection would end the process.
+        if (written instanceof Promise) written.catch(() => print(line));
       } catch {
         print(line);
       }

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import type { ReadOrigin } from "../http/exchange/index.ts";
-import { normalAddress } from "../system/index.ts";
+import { knownAddress, type ReadOrigin } from "../http/exchange/index.ts";
 import { ApplicationExchange } from "./application-exchange.ts";
 import { applicationReceiver } from "./application-receiver.ts";
 import { respondNotFound } from "./plain-responses.ts";
@@ -31,7 +30,7 @@ export function toNodeHandler(receiver: Receiver, options: NodeHandlerOptions = 
   const originOf: ReadOrigin =
     clientAddress === undefined
       ? direct
-      : (message) => ({ ...direct(message), address: normalAddress(addressOf(clientAddress, message)) });
+      : (message) => ({ ...direct(message), address: knownAddress(addressOf(clientAddress, message)) });
   return (request, response, next) => {
     const exchange = new ApplicationExchange(request as IncomingMessage, response as ServerResponse, { originOf });
     if (receiver.handle(exchange) || (exchange.takeMountedPath() && receiver.handle(exchange))) return exchange.hold();

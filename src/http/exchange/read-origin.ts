@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
 import type { TLSSocket } from "node:tls";
 import proxyAddr from "@fastify/proxy-addr";
 import type { Exchange } from "../../receive/index.ts";
@@ -39,8 +40,14 @@ interface Peer {
   readonly headers: IncomingMessage["headers"];
 }
 
+/** The address that an application hands over; empty for a list of a header, and for an object. */
+export function knownAddress(given: unknown): string {
+  const address = typeof given === "string" ? normalAddress(given) : "";
+  return isIP(address) === 0 ? "" : address;
+}
+
 /** The same of what no Node request stands for. */
 export function readOriginOf(originOf: ReadOrigin, { address, protocol, headers }: Peer): ReturnType<ReadOrigin> {
-  const socket = { remoteAddress: address, encrypted: protocol === "https" };
+  const socket = { remoteAddress: knownAddress(address) || undefined, encrypted: protocol === "https" };
   return originOf({ headers, socket, connection: socket } as never);
 }
