@@ -4,6 +4,8 @@ import { type ReceiverOrMaker, receiverGetter, routeHandlers } from "./receiver-
 export interface SvelteKitEvent {
   readonly request: Request;
   getClientAddress(): string;
+  /** The Node adapter has the request of `node:http` in it, with the address as it was sent. */
+  readonly platform?: unknown;
 }
 
 export interface SvelteKitHandlerOptions {
@@ -23,8 +25,29 @@ export function toSvelteKitHandler(
   receiver: ReceiverOrMaker,
   { waitUntil }: SvelteKitHandlerOptions = {},
 ): Readonly<Record<"GET" | "HEAD" | "POST", SvelteKitHandler>> {
-  return routeHandlers(receiverGetter(receiver, "toSvelteKitHandler(receiver)"), (event: SvelteKitEvent) => {
-    const clientAddress = event.getClientAddress();
-    return { request: event.request, info: { clientAddress, ...(waitUntil !== undefined && { waitUntil }) } };
-  });
+  return routeHandlers(
+    receiverGetter(receiver, "toSvelteKitHandler(receiver)"),
+    ({ request, getClientAddress, platform }: SvelteKitEvent) => {
+      const target = targetOf(platform as NodePlatform | undefined);
+      return {
+        request,
+        info: {
+          clientAddress: getClientAddress(),
+          ...(target !== undefined && { target }),
+          ...(waitUntil !== undefined && { waitUntil }),
+        },
+      };
+    },
+  );
+}
+
+interface NodePlatform {
+  /** `originalUrl` is that of Express or Polka, in which the adapter's handler is mounted. */
+  readonly req?: { readonly url?: unknown; readonly originalUrl?: unknown };
+}
+
+/** The `Request` of the event spells some characters otherwise, and some platforms sign them. */
+function targetOf(platform: NodePlatform | undefined): string | undefined {
+  const target = platform?.req?.originalUrl ?? platform?.req?.url;
+  return typeof target === "string" ? target : undefined;
 }

@@ -1,6 +1,7 @@
+import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toLambdaHandler, toNextJsHandler, toNodeHandler, toSvelteKitHandler } from "../../src/embed/index.ts";
-import { stripe } from "../../src/sources/platforms/index.ts";
+import { stripe, twilio } from "../../src/sources/platforms/index.ts";
 import { requestOf, STRIPE_SECRET, stripeCallback, withApplication } from "../support/application.ts";
 import { withDatabase } from "../support/databases.ts";
 
@@ -51,6 +52,26 @@ describe("toSvelteKitHandler", () => {
       expect((await send("192.0.2.7")).status).toBe(200);
       expect((await send("198.51.100.1")).status).toBe(403);
     }, allowing));
+
+  it("a signed address is taken as the Node adapter got it, and not as its Request spells it", () =>
+    onSqlite(
+      async ({ receiver }) => {
+        const url = "/api/sms/callback?q='b'";
+        const body = "CallSid=CA1&CallStatus=ringing";
+        const row = "CallSidCA1CallStatusringing";
+        const signature = createHmac("sha1", "a-token-of-twilio")
+          .update(`https://app.example${url}${row}`)
+          .digest("base64");
+        const headers = { "content-type": "application/x-www-form-urlencoded", "x-twilio-signature": signature };
+        const event = eventOf(new Request(`https://app.example${url}`, { method: "POST", body, headers }));
+        const { POST } = toSvelteKitHandler(receiver);
+        expect((await POST({ ...event, platform: { req: { url } } })).status).toBe(200);
+      },
+      {
+        baseUrl: "https://app.example",
+        file: { sources: { sms: twilio({ secret: "a-token-of-twilio" }) }, handlers: [] },
+      },
+    ));
 
   it("GET and HEAD reach the receiver, which allows them where a platform's handshake does", () =>
     onSqlite(async ({ receiver }) => {
