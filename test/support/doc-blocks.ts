@@ -7,6 +7,12 @@ export function namedBlocks(page: string): ReadonlyMap<string, string> {
   return new Map(Array.from(blocks, ([, name = "", text = ""]) => [name, text]));
 }
 
+/** The blocks that name a file, such as ```` ```ts handlers/invoice-paid.ts ````, by its path. */
+export function fileBlocks(page: string): Readonly<Record<string, string>> {
+  const blocks = readFileSync(page, "utf8").matchAll(/```\w+ ([\w./[\]+-]+\.\w+)\n([\s\S]*?)```/g);
+  return Object.fromEntries(Array.from(blocks, ([, path = "", text = ""]) => [path, text]));
+}
+
 /** Files in a folder below the project, as they would lie in a user's own: `parent` has the packages that they import. */
 export async function withFiles<T>(
   files: Iterable<readonly [name: string, text: string]>,
