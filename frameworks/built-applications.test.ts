@@ -1,22 +1,17 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { installed, pack } from "../test/deploy/packed.ts";
-import { STRIPE_SECRET, stripeCallback, VARIABLES } from "../test/support/application.ts";
-import { freePort } from "../test/support/free-port.ts";
-import { until } from "../test/support/until.ts";
-import { BUILT_APPLICATIONS, type BuiltApplication } from "./built-applications.ts";
+import { pack } from "../test/deploy/packed.ts";
+import { STRIPE_SECRET, stripeCallback } from "../test/support/application.ts";
+import { type BuiltApplication, NEXT_JS, STANDALONE, SVELTE_KIT } from "./built-applications.ts";
+import { build, install, withServer, writeFiles } from "./built-process.ts";
+import { withBuiltScene } from "./built-scene.ts";
+import { describeScenarios } from "./describe-framework.ts";
+import { READ_FIRST } from "./scene-module.ts";
 
-const run = promisify(execFile);
 const MINUTES = 60_000;
-const { PATH, HOME } = process.env;
-/** None of an application's variables. */
-const BARE = { PATH, HOME, CI: "1", NO_COLOR: "1", NEXT_TELEMETRY_DISABLED: "1" };
+const CRON_SECRET = "secret-of-the-schedule";
 
 let folder: string;
 let archive: string;
@@ -33,68 +28,79 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The blocks of a page that are named after files. */
-function fileBlocks(page: string): [path: string, text: string][] {
-  const blocks = readFileSync(page, "utf8").matchAll(/```\w+ ([\w./[\]+-]+\.\w+)\n([\s\S]*?)```/g);
-  return Array.from(blocks, ([, path = "", text = ""]) => [path, text]);
+const installing = new Map<BuiltApplication, Promise<string>>();
+
+/** @returns where the application is */
+function installedOnce(application: BuiltApplication): Promise<string> {
+  const place = join(folder, application.platform.name);
+  const installed = installing.get(application) ?? install(application, place, archive).then(() => place);
+  installing.set(application, installed);
+  return installed;
 }
 
-async function built({ name, page, packages, files, build }: BuiltApplication): Promise<string> {
-  const place = await installed(join(folder, name.replaceAll(/\W/g, "-")), [archive, ...packages]);
-  const config = fileBlocks("docs/frameworks/nextjs.md").filter(([path]) => path === "oncehook.config.ts");
-  for (const [path, text] of [...config, ...fileBlocks(page), ...Object.entries(files)]) {
-    await mkdir(dirname(join(place, path)), { recursive: true });
-    await writeFile(join(place, path), text);
-  }
-  const [program = "", ...args] = build;
-  await run(join(place, "node_modules/.bin", program), args, { cwd: place, env: BARE, maxBuffer: 1 << 26 });
-  return place;
-}
-
-/** As a deployment does; the application has to end by itself. */
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  child.kill("SIGTERM");
-  await once(child, "exit", { signal: AbortSignal.timeout(MINUTES / 2) });
-}
-
-describe.each(BUILT_APPLICATIONS)("$name", (application) => {
-  it(
-    `${application.name} builds without variables and database, and its callbacks are handled once, and SIGTERM ends it`,
-    async () => {
-      const cwd = await built(application);
-      const port = await freePort();
-      const { args, variables = {} } = application.start(port);
-      const env = {
-        ...{ ...BARE, ...variables, STRIPE_SECRET, ONCEHOOK_DATABASE_URL: `sqlite:${cwd}/events.db` },
-        ONCEHOOK_ENCRYPTION_KEY: VARIABLES.ENCRYPTION_KEY,
+/** The page's receiver handles a callback once, in the application that is built. */
+function expectHandled(application: Pick<BuiltApplication, "start">, place: string, isNext = false): Promise<void> {
+  const env = { STRIPE_SECRET, CRON_SECRET, ONCEHOOK_DATABASE_URL: `sqlite:${place}/events-${Date.now()}.db` };
+  return withServer(application.start, place, {
+    env,
+    async use({ origin }) {
+      const send = async ({ body, headers }: ReturnType<typeof stripeCallback>) => {
+        const response = await fetch(`${origin}/api/stripe/callback`, { method: "POST", body, headers });
+        return [response.status, await response.json()];
       };
-      const server = spawn(process.execPath, args, { cwd, env, stdio: "ignore" });
-      try {
-        const origin = `http://127.0.0.1:${port}`;
-        await until(
-          () =>
-            fetch(origin).then(
-              () => true,
-              () => false,
-            ),
-          MINUTES,
-        );
-        const send = async ({ body, headers }: ReturnType<typeof stripeCallback>) => {
-          const response = await fetch(`${origin}/api/stripe/callback`, { method: "POST", body, headers });
-          return [response.status, await response.json()];
-        };
-        const callback = stripeCallback();
-        expect(await send(callback)).toEqual([200, { status: "success", data: { handled: callback.id } }]);
-        expect(await send(callback)).toEqual([200, { status: "already_processed" }]);
-        const forged = stripeCallback("evt_forged", "whsec_of_another_account");
-        expect(await send(forged)).toEqual([401, { error: "invalid signature" }]);
-        const form = await fetch(`${origin}/api/stripe/callback`, { method: "POST", body: new URLSearchParams("a=1") });
-        expect(form.status).toBe(401);
-      } finally {
-        await stop(server);
-      }
+      const callback = stripeCallback();
+      expect(await send(callback)).toEqual([200, { status: "success", data: { handled: callback.id } }]);
+      expect(await send(callback)).toEqual([200, { status: "already_processed" }]);
+      const forged = stripeCallback("evt_forged", "whsec_of_another_account");
+      expect(await send(forged)).toEqual([401, { error: "invalid signature" }]);
+      if (isNext) await expectScheduled(origin);
     },
-    8 * MINUTES,
-  );
+  });
+}
+
+/** The page's route for a schedule. */
+async function expectScheduled(origin: string): Promise<void> {
+  expect((await fetch(`${origin}/api/work`)).status).toBe(401);
+  const headers = { authorization: `Bearer ${CRON_SECRET}` };
+  expect(await (await fetch(`${origin}/api/work`, { headers })).json()).toEqual({ ran: 0, isDone: true });
+}
+
+describe.each([NEXT_JS, SVELTE_KIT])("$platform.name", (application) => {
+  const { name } = application.platform;
+  let place: string;
+  beforeAll(async () => {
+    place = await installedOnce(application);
+    // Neither a variable nor a database.
+    await build(application.build, place);
+  }, 8 * MINUTES);
+
+  it(`${name} builds without variables and database, handles the page's callbacks once, and ends at SIGTERM`, () =>
+    expectHandled(application, place, application === NEXT_JS));
+
+  describeScenarios({
+    platform: application.platform,
+    withScene: (target, use) => withBuiltScene(application, place, { target, use }),
+    behindParser: { fields: READ_FIRST, message: /the body of the Request was read before the receiver/ },
+  });
+});
+
+describe("Next.js, built in another way", () => {
+  it("Next.js builds with webpack too, and handles the page's callbacks once", { timeout: 8 * MINUTES }, async () => {
+    const place = await installedOnce(NEXT_JS);
+    await build([...NEXT_JS.build, "--webpack"], place);
+    await expectHandled(NEXT_JS, place, true);
+  });
+
+  it("Next.js handles the page's callbacks once in a copy of its standalone folder", {
+    timeout: 8 * MINUTES,
+  }, async () => {
+    const place = await installedOnce(NEXT_JS);
+    await writeFiles(place, STANDALONE);
+    await build(NEXT_JS.build, place);
+    const copy = join(folder, "standalone");
+    await cp(join(place, ".next/standalone"), copy, { recursive: true, verbatimSymlinks: true });
+    const variables = (port: number) => ({ PORT: String(port), HOSTNAME: "127.0.0.1" });
+    const start = (port: number) => ({ args: ["server.js"], variables: variables(port) });
+    await expectHandled({ start }, copy, true);
+  });
 });

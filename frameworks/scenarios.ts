@@ -47,14 +47,14 @@ export interface Framework extends Platform {
 
 /** What a scenario sees. */
 export interface Scene {
-  readonly receiver: Pick<Receiver, "work" | "flush">;
+  readonly receiver: Pick<Receiver, "work"> & { flush(): Promise<unknown> };
   readonly origin: string;
   readonly platform: Platform;
   /** What the receiver has logged so far. */
   readonly lines: readonly LogLine[];
   readonly target: Target;
   /** Events whose handler fails. */
-  readonly failing: Pick<Set<string>, "add" | "delete">;
+  readonly failing: { add(id: string): void; delete(id: string): void };
 }
 
 export interface Scenario {
