@@ -4,11 +4,11 @@ import type { Assembled } from "./assemble.ts";
 import { POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
 import type { UndoSteps } from "./undo-steps.ts";
 
-/** An SQLite file mostly has one receiver: its retries and deliveries wait for no lease that an ended one left. */
+/** For what several receivers of a database need to know of one another, before the first round. */
 export async function takeStore({ config, services }: Assembled): Promise<void> {
   const { store, clock } = services.receiver;
   await store.settings.noteLongestRun(config.requestTimeoutMs);
-  if (store.dialect === "sqlite") await store.leases.expireAll(clock.now());
+  await store.endStaleLeases(clock.now());
 }
 
 /** Begins the rounds of the pollers and of upkeep. The background work of `assembled` waits for them at its stop. */

@@ -28,6 +28,11 @@ export interface StoreCore {
   submit(event: PendingEvent): void;
   /** Runs an event in a transaction that is rolled back at its end. @param observer sees its statements */
   dryRun(event: PendingEvent, observer?: TransactionObserver): void;
+  /**
+   * For a receiver, once, before it leases anything. Where no other receiver has the SQLite file open, those that left leases
+   * have ended: their retries and deliveries need not wait for the leases' time. On PostgreSQL they wait.
+   */
+  endStaleLeases(now: Date): Promise<void>;
   /** Adds entries to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogEntry[]): Promise<void>;
   /**

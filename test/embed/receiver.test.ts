@@ -128,6 +128,31 @@ describe("a receiver in an application", () => {
       ),
     ));
 
+  it("a second receiver of an SQLite file leaves the leases of the first, and the next one after both ends them", () =>
+    onSqlite((target) =>
+      withApplication(target, async ({ receiver: first }) => {
+        const failing = paid(() => {
+          throw new Error("down");
+        });
+        const far = new Date(Date.now() + 60_000).toISOString();
+        await first.ready();
+        await withApplication(
+          target,
+          async ({ receiver: second }) => {
+            expect((await send(second)).status).toBe(500);
+          },
+          { background: "none", file: { handlers: [failing] } },
+        );
+        await execute(target, `UPDATE oncehook_failures SET lease_owner = 'first', leased_until = '${far}'`);
+        const leased = () => countOf(target, "oncehook_failures", `leased_until = '${far}'`);
+        await withApplication(target, ({ receiver }) => receiver.ready(), { background: "none" });
+        expect(await leased()).toBe(1);
+        await first.close();
+        await withApplication(target, ({ receiver }) => receiver.ready(), { background: "none" });
+        expect(await leased()).toBe(0);
+      }),
+    ));
+
   it("a budget of work() that no timer can hold is refused by its name", () =>
     onSqlite((target) =>
       withApplication(target, async ({ receiver }) => {

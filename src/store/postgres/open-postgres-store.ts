@@ -135,6 +135,8 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     },
     // The server handles a failed disk; it ends its own process then.
     broken: new Promise(() => {}),
+    // Other receivers are usual there, and nothing says which of them have ended.
+    endStaleLeases: async () => {},
     close: callOnce(async () => void (await Promise.all([pool.end(), groups?.end()]))),
   };
 }

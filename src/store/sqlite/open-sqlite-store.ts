@@ -21,6 +21,7 @@ import { assertOwnFile } from "./database-file.ts";
 import { EventTask, insertCallbacks } from "./event-task.ts";
 import { Flusher, keepWal, openWal } from "./flusher.ts";
 import { inTransaction } from "./handle.ts";
+import { joinReceivers } from "./join-receivers.ts";
 import { createRecordReader } from "./records.ts";
 import { Writer } from "./writer.ts";
 import { NO_EVENT } from "./writer-queue.ts";
@@ -116,6 +117,8 @@ function createStore(
     transientReason,
   });
   const tryWrite = createWriteProbe(access, clock);
+  const areas = createAreas(access);
+  let joined: { close(): void } | undefined;
   return {
     dialect: "sqlite",
     database: access,
@@ -123,7 +126,10 @@ function createStore(
     lookUp: (lookup) => lookups.add(lookup),
     submit: (event) => writer.add(new EventTask(event, connection, clock)),
     dryRun: (event, observer) => writer.add(new EventTask(event, connection, clock, { observer })),
-    ...createAreas(access),
+    ...areas,
+    async endStaleLeases(now) {
+      joined = await joinReceivers(path, () => areas.leases.expireAll(now));
+    },
     async appendCallbacks(rows) {
       if (rows.length > 0) await access.transact(async () => insertCallbacks(connection, rows));
     },
@@ -140,6 +146,7 @@ function createStore(
       if (!flusher.isIntact) keepWal(path);
       reader.close();
       connection.close();
+      joined?.close();
     }),
   };
 }
