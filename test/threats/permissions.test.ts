@@ -27,7 +27,12 @@ it("the folder of the database and the files in it are the owner's alone, whatev
     const modes = Object.fromEntries(
       readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]),
     );
-    expect(modes).toEqual({ "oncehook.db": 0o600, "oncehook.db-wal": 0o600, "oncehook.db-shm": 0o600, "oncehook.db-receivers": 0o600 });
+    expect(modes).toEqual({
+      "oncehook.db": 0o600,
+      "oncehook.db-wal": 0o600,
+      "oncehook.db-shm": 0o600,
+      "oncehook.db-receivers": 0o600,
+    });
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     // What is given to it is not for everybody to see who lists the processes.
     if (process.platform === "linux") {
