@@ -7,9 +7,9 @@ import { transientReason } from "./database-errors.ts";
 const JOIN_TIMEOUT_MS = 10_000;
 
 /**
- * Counts in as a receiver of the database until the result is closed, or the process ends in any way. The lock is SQLite's,
- * on an empty file beside the database: it knows the receivers of this process from one another, and the kernel frees that of
- * a killed one. A lock on the database itself would take a backup for a receiver.
+ * Counts in as a receiver of the database until the result is closed, or the process ends in any way. The lock is
+ * SQLite's, on an empty file beside the database. It tells receivers of one process apart, and the kernel frees that of
+ * a killed process. A lock on the database itself would take a backup for a receiver.
  * @param whileAlone runs first where no other receiver is there; none can join meanwhile
  */
 export async function joinReceivers(path: string, whileAlone: () => Promise<void>): Promise<{ close(): void }> {
