@@ -29,8 +29,8 @@ export interface StoreCore {
   /** Runs an event in a transaction that is rolled back at its end. @param observer sees its statements */
   dryRun(event: PendingEvent, observer?: TransactionObserver): void;
   /**
-   * For a receiver, once, before it leases anything. It ends the leases of an SQLite file that no other receiver has open, so
-   * that retries and deliveries do not wait for the leases of an ended one. On PostgreSQL they wait.
+   * For a receiver, once, before it leases anything. It ends the leases of an SQLite file that no other receiver has open.
+   * Retries and deliveries then need not wait for those of an ended one. On PostgreSQL they wait.
    */
   endStaleLeases(now: Date): Promise<void>;
   /** Adds entries to the callback log, all of them or none. */
