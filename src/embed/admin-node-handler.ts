@@ -39,7 +39,8 @@ export function toAdminHandler(receiver: AdminReceiver, options: AdminHandlerOpt
       return;
     }
     answer(receiver, options, request, response).catch((error: unknown) => {
-      if (response.headersSent) response.destroy();
+      // A client that has left gets no page of an error.
+      if (response.headersSent || response.destroyed) response.destroy();
       else if (next !== undefined) next(error);
       else response.writeHead(500, JSON_TYPE).end('{"error":"internal error"}');
     });

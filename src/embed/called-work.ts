@@ -48,8 +48,7 @@ export function createCalledWork(assembled: Assembled) {
   return {
     /** @throws RangeError for a budget that no timer can hold */
     work: ({ budgetMs = WORK_MS, signal }: WorkOptions): Promise<WorkDone> => {
-      assertBudget(budgetMs);
-      const limit = AbortSignal.timeout(budgetMs);
+      const limit = AbortSignal.timeout(parseBudget(budgetMs));
       return whileOpen(oneRound, signal === undefined ? [limit] : [limit, signal]);
     },
     /** Never rejects. */
@@ -65,11 +64,10 @@ export function createCalledWork(assembled: Assembled) {
 /** Node's timers fire at once beyond it. */
 const MAX_BUDGET_MS = 2 ** 31 - 1;
 
-function assertBudget(budgetMs: number): void {
-  if (Number.isInteger(budgetMs) && budgetMs >= 0 && budgetMs <= MAX_BUDGET_MS) return;
-  throw new RangeError(
-    `work: budgetMs is ${budgetMs}; expected a whole number of milliseconds from 0 to ${MAX_BUDGET_MS}, such as 20000`,
-  );
+/** Whole milliseconds: what is left of a deadline may be a fraction, or less than nothing. */
+function parseBudget(budgetMs: number): number {
+  if (Number.isFinite(budgetMs) && budgetMs <= MAX_BUDGET_MS) return Math.max(0, Math.trunc(budgetMs));
+  throw new RangeError(`work: budgetMs is ${budgetMs}; expected milliseconds up to ${MAX_BUDGET_MS}, such as 20000`);
 }
 
 interface Concurrency {

@@ -103,6 +103,6 @@ const PARSED =
 const NOT_IN_A_PATH = /[^!-~]+|["#<>?[\]\\^`{|}]/gu;
 
 function targetOf({ rawPath, rawQueryString }: LambdaEvent): string {
-  const path = rawPath.replace(NOT_IN_A_PATH, encodeURIComponent);
+  const path = rawPath.toWellFormed().replace(NOT_IN_A_PATH, encodeURIComponent);
   return rawQueryString === "" ? path : `${path}?${rawQueryString}`;
 }

@@ -89,7 +89,9 @@ async function duplicate<T>(
   if (row?.marked !== "true") throw notATransaction("a pool, or one that has ended");
   if (row.status === "completed") return { kind: "duplicate", result: storedResult<T>(row) };
   const reason =
-    row.status === null ? "was deleted meanwhile: try again" : "is not completed: its `run` ended the transaction";
+    row.status === null
+      ? "was deleted meanwhile: try again"
+      : "is not completed: this is its own `run`, or one that ended the transaction";
   throw new Error(`the record of event "${id}" of ${source} ${reason}`);
 }
 
@@ -123,16 +125,23 @@ function storedResult<T>({ result }: Row): T | undefined {
 
 const MAX_BYTES = 255;
 
-function assertKey({ source, id, type, bodySha256 }: OnceKey): void {
+const MAX_SHOWN = 80;
+
+function assertKey(key: OnceKey): void {
+  const { source, id, type, bodySha256 } = key ?? {};
   for (const [name, text] of Object.entries({ source, id, ...(type !== undefined && { type }) })) {
     const isText = typeof text === "string" && text !== "" && !/[\p{Cc}\p{Cs}]/u.test(text);
     if (!isText || new TextEncoder().encode(text).length > MAX_BYTES)
       throw new TypeError(
-        `once: the ${name} ${JSON.stringify(text)} is not a text of 1 to ${MAX_BYTES} bytes without control characters`,
+        `once: the ${name} ${shown(text)} is not a text of 1 to ${MAX_BYTES} bytes without control characters`,
       );
   }
   if (bodySha256 !== undefined && !/^[0-9a-f]{64}$/.test(bodySha256))
-    throw new TypeError(`once: bodySha256 is ${JSON.stringify(bodySha256)}, expected 64 digits of lowercase hex`);
+    throw new TypeError(`once: bodySha256 is ${shown(bodySha256)}, expected 64 digits of lowercase hex`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value.slice(0, MAX_SHOWN)) : String(value);
 }
 
 function explained(error: unknown, schema: string | undefined): unknown {

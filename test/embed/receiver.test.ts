@@ -156,9 +156,9 @@ describe("a receiver in an application", () => {
   it("a budget of work() that no timer can hold is refused by its name", () =>
     onSqlite((target) =>
       withApplication(target, async ({ receiver }) => {
-        for (const budgetMs of [Number.POSITIVE_INFINITY, Number.NaN, -1, 2 ** 31])
+        for (const budgetMs of [Number.POSITIVE_INFINITY, Number.NaN, 2 ** 31])
           await expect(receiver.work({ budgetMs })).rejects.toThrow(
-            `work: budgetMs is ${budgetMs}; expected a whole number of milliseconds from 0 to 2147483647`,
+            `work: budgetMs is ${budgetMs}; expected milliseconds up to 2147483647`,
           );
       }),
     ));
