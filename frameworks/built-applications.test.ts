@@ -8,6 +8,7 @@ import { type BuiltApplication, NEXT_JS, STANDALONE, SVELTE_KIT } from "./built-
 import { build, install, withServer, writeFiles } from "./built-process.ts";
 import { withBuiltScene } from "./built-scene.ts";
 import { describeScenarios } from "./describe-framework.ts";
+import { paidInvoice } from "./docs/page-application.ts";
 import { READ_FIRST } from "./scene-module.ts";
 
 const MINUTES = 60_000;
@@ -48,8 +49,8 @@ function expectHandled(application: Pick<BuiltApplication, "start">, place: stri
         const response = await fetch(`${origin}/api/stripe/callback`, { method: "POST", body, headers });
         return [response.status, await response.json()];
       };
-      const callback = stripeCallback();
-      expect(await send(callback)).toEqual([200, { status: "success", data: { handled: callback.id } }]);
+      const callback = paidInvoice(STRIPE_SECRET);
+      expect(await send(callback)).toEqual([200, { status: "success", data: { invoice: "in_1" } }]);
       expect(await send(callback)).toEqual([200, { status: "already_processed" }]);
       const forged = stripeCallback("evt_forged", "whsec_of_another_account");
       expect(await send(forged)).toEqual([401, { error: "invalid signature" }]);

@@ -1,4 +1,5 @@
 import { fileBlocks } from "../test/support/doc-blocks.ts";
+import { copiedFiles, writtenFiles } from "./docs/page-application.ts";
 import type { Platform } from "./scenarios.ts";
 import { sceneModule } from "./scene-module.ts";
 
@@ -21,16 +22,12 @@ export interface Start {
 const { "next.config.ts": standalone = "", ...NEXT_PAGE } = fileBlocks("docs/frameworks/nextjs.md");
 /** The page's file for a folder of its own. */
 export const STANDALONE = { "next.config.ts": standalone };
-const CONFIG = { "oncehook.config.ts": NEXT_PAGE["oncehook.config.ts"] ?? "" };
 const SCENE_SOURCES = ["billing", "calls", "files", "boards"];
 
 /** Each of the scenarios' sources has a route of its own: the page's receiver does not know them. */
 const sceneRoutes = (path: (source: string) => string, text: string) =>
   Object.fromEntries(SCENE_SOURCES.map((source) => [path(source), text]));
 
-const LAYOUT = `import type { ReactNode } from "react";
-export default ({ children }: { children: ReactNode }) => <html lang="en"><body>{children}</body></html>;
-`;
 const ORDERS = "Response.json(await request.json());";
 
 export const NEXT_JS: BuiltApplication = {
@@ -46,12 +43,11 @@ export const NEXT_JS: BuiltApplication = {
   },
   packages: [
     ...["next@16.4.6", "react@19.3.1", "react-dom@19.3.1", "@types/react@19.3.0"],
-    ...["typescript@6.0.3", "@types/node@24.19.2"],
+    ...["typescript@6.0.3", "@types/node@24.19.2", "zod"],
   ],
   files: {
+    ...writtenFiles("nextjs"),
     ...NEXT_PAGE,
-    "app/layout.tsx": LAYOUT,
-    "app/page.tsx": "export default () => <p>The shop</p>;\n",
     "app/orders/route.ts": `export const POST = async (request: Request) => ${ORDERS}\n`,
     "lib/scene.ts": sceneModule("toNextJsHandler", "given"),
     "app/scene/route.ts": 'export { control as POST } from "../../lib/scene";\n',
@@ -64,24 +60,15 @@ export const NEXT_JS: BuiltApplication = {
   start: (port) => ({ args: ["node_modules/next/dist/bin/next", "start", "-p", String(port)] }),
 };
 
-const VITE_CONFIG = `import adapter from "@sveltejs/adapter-node";
-import { sveltekit } from "@sveltejs/kit/vite";
-import { defineConfig } from "vite";
-export default defineConfig({ plugins: [sveltekit({ adapter: adapter(), csrf: { trustedOrigins: ["*"] } })] });
-`;
-
 export const SVELTE_KIT: BuiltApplication = {
   platform: { name: "SvelteKit", takesUnknownSources: true },
   packages: [
     ...["@sveltejs/kit@3.2.0", "@sveltejs/adapter-node@6.0.1", "@sveltejs/vite-plugin-svelte@7.3.1"],
-    ...["svelte@5.57.3", "vite@8.3.8", "typescript@6.0.3"],
+    ...["svelte@5.57.3", "vite@8.3.8", "typescript@6.0.3", "zod"],
   ],
   files: {
-    ...CONFIG,
+    ...copiedFiles(),
     ...fileBlocks("docs/frameworks/sveltekit.md"),
-    "vite.config.mjs": VITE_CONFIG,
-    "src/app.html": "<!doctype html><html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>\n",
-    "src/routes/+page.svelte": "<p>The shop</p>\n",
     "src/routes/orders/+server.ts": `export const POST = async ({ request }) => ${ORDERS}\n`,
     "src/lib/server/scene.ts": sceneModule("toSvelteKitHandler", "given.request"),
     "src/routes/scene/+server.ts": 'export { control as POST } from "../../lib/server/scene";\n',

@@ -1,5 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 /** The blocks ```` ```ts name ```` of a page, by their names. */
 export function namedBlocks(page: string): ReadonlyMap<string, string> {
@@ -21,7 +21,10 @@ export async function withFiles<T>(
 ): Promise<T> {
   const folder = mkdtempSync(join(process.cwd(), parent, "doc-blocks-"));
   try {
-    for (const [name, text] of files) writeFileSync(join(folder, name), text);
+    for (const [name, text] of files) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
     return await use(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });

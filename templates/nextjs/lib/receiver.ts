@@ -4,13 +4,22 @@ declare global {
   var webhooks: Promise<Receiver> | undefined;
 }
 
-/** `next build` evaluates this module without your secrets, and `next dev` evaluates it again after each change. */
+// `next dev` evaluates this module again after each change: the receiver before the change is closed.
+const earlier = process.env.NODE_ENV === "development" ? globalThis.webhooks : undefined;
+if (earlier !== undefined) globalThis.webhooks = undefined;
+const closed = earlier?.then((receiver) => receiver.close()).catch(() => {});
+
+/** `next build` evaluates this module without your secrets, so that the first callback makes the receiver. */
 export function receiver(): Promise<Receiver> {
-  globalThis.webhooks ??= load();
+  globalThis.webhooks ??= load().catch((error) => {
+    globalThis.webhooks = undefined; // the next callback tries again
+    throw error;
+  });
   return globalThis.webhooks;
 }
 
 async function load() {
+  await closed;
   const { default: config } = await import("../oncehook.config.ts");
   return createReceiver(config); // reads ONCEHOOK_DATABASE_URL and ONCEHOOK_ENCRYPTION_KEY
 }
