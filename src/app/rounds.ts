@@ -31,23 +31,23 @@ const retentionSweep = ({ config, services, captureBuffer }: Assembled) =>
   createRetentionSweep(services.receiver.store, config.retention, services.receiver, captureBuffer);
 
 /** Resolves with how many events ran, and whether nothing that is due was left when it ended. */
-export type RunWhatIsDue = (over: AbortSignal) => Promise<{ readonly ran: number; readonly isDone: boolean }>;
+export type RunWhatIsDue = (signal: AbortSignal) => Promise<{ readonly ran: number; readonly isDone: boolean }>;
 
 /** A round of everything, for a process that stays only as long as it is called. Upkeep comes by once an hour. */
 export function createOneRound(assembled: Assembled): RunWhatIsDue {
   const { background } = assembled;
   const keepUp = createUpkeep(assembled);
   let keptUpAt = Number.NEGATIVE_INFINITY;
-  return async (over) => {
-    let ran = await background.runDue(over);
-    if (!over.aborted) await background.runRest(over);
+  return async (signal) => {
+    let ran = await background.runDue(signal);
+    if (!signal.aborted) await background.runRest(signal);
     // A reconciliation may have accepted events that never arrived.
-    if (!over.aborted) ran += await background.runDue(over);
-    if (!over.aborted && performance.now() - keptUpAt > UPKEEP_EVERY_MS) {
+    if (!signal.aborted) ran += await background.runDue(signal);
+    if (!signal.aborted && performance.now() - keptUpAt > UPKEEP_EVERY_MS) {
       keptUpAt = performance.now();
-      await keepUp(() => over.aborted);
+      await keepUp(() => signal.aborted);
     }
-    return { ran, isDone: !over.aborted };
+    return { ran, isDone: !signal.aborted };
   };
 }
 

@@ -114,10 +114,10 @@ export function createAdminFetch(assembled: Assembled, admin: AdminOptions | und
 /** The segments of a URL's path, which stand in attributes of the page. */
 const BASE_PATH = /^(?:\/[\w.~!*()+,;:@%-]+)*$/;
 
-function parseBasePath(given: string): string {
-  const path = given.replace(/\/$/, "");
+function parseBasePath(basePath: string): string {
+  const path = basePath.replace(/\/$/, "");
   if (BASE_PATH.test(path)) return path;
-  const got = JSON.stringify(given);
+  const got = JSON.stringify(basePath);
   throw new TypeError(`basePath: got ${got}, expected the path under which the page is, such as "/admin/webhooks"`);
 }
 

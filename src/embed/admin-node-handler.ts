@@ -53,10 +53,10 @@ async function answer(
   request: MountedRequest,
   response: ServerResponse,
 ): Promise<void> {
-  const left = new AbortController();
-  response.once("close", () => left.abort());
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
   const { ip, socket } = request;
-  const answered = await admin.fetch(toRequest(request, left.signal), {
+  const answered = await admin.fetch(toRequest(request, gone.signal), {
     basePath: options.basePath ?? mountOf(request),
     clientAddress: ip ?? socket.remoteAddress,
     native: request,

@@ -50,13 +50,13 @@ export class ApplicationExchange extends NodeExchange {
 
   override readBody(reader: BodyReader): void {
     this.#isSettled = true;
-    const given = bodyGiven(this.#message);
-    if (given === undefined) {
+    const read = bodyGiven(this.#message);
+    if (read === undefined) {
       super.readBody(reader);
       if (this.#isHeld) this.#message.resume();
-    } else if (given instanceof Error) reader.consumed(given);
+    } else if (read instanceof Error) reader.consumed(read);
     else {
-      if (given.length > 0) reader.piece(given);
+      if (read.length > 0) reader.piece(read);
       reader.end();
     }
   }

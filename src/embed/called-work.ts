@@ -16,7 +16,7 @@ export function createCalledWork(assembled: Assembled) {
     hasAccepted = true;
   });
 
-  async function whileOpen<T>(work: (over: AbortSignal) => Promise<T>, limits: readonly AbortSignal[]): Promise<T> {
+  async function whileOpen<T>(work: (signal: AbortSignal) => Promise<T>, limits: readonly AbortSignal[]): Promise<T> {
     const working = work(AbortSignal.any([closing.signal, ...limits]));
     underWay.add(working);
     try {
@@ -26,23 +26,23 @@ export function createCalledWork(assembled: Assembled) {
     }
   }
 
-  async function runAccepted(over: AbortSignal): Promise<void> {
-    if (!hasAccepted || over.aborted) return;
+  async function runAccepted(signal: AbortSignal): Promise<void> {
+    if (!hasAccepted || signal.aborted) return;
     hasAccepted = false;
     try {
-      await background.runDue(over);
-      if (over.aborted) hasAccepted = true;
+      await background.runDue(signal);
+      if (signal.aborted) hasAccepted = true;
     } catch (err) {
       hasAccepted = true;
       log.warn({ err }, "accepted events could not be run after a response; the next response or work() runs them");
     }
   }
 
-  async function runAfterResponse(over: AbortSignal): Promise<void> {
-    await runAccepted(over);
+  async function runAfterResponse(signal: AbortSignal): Promise<void> {
+    await runAccepted(signal);
     // Answer mode `within`: a run goes on after its response. The next event of its order key waits for it.
-    await untilEnded(concurrency, over);
-    await runAccepted(over);
+    await untilEnded(concurrency, signal);
+    await runAccepted(signal);
   }
 
   return {
@@ -75,10 +75,10 @@ interface Concurrency {
   outsideLimitEnded(): Promise<void>;
 }
 
-/** Resolves when no callback and no run is under way, or once `over` aborts. */
-async function untilEnded(concurrency: Concurrency, over: AbortSignal): Promise<void> {
+/** Resolves when no callback and no run is under way, or once `signal` aborts. */
+async function untilEnded(concurrency: Concurrency, signal: AbortSignal): Promise<void> {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
-  if (over.aborted) return;
-  over.addEventListener("abort", () => resolve(), { once: true });
+  if (signal.aborted) return;
+  signal.addEventListener("abort", () => resolve(), { once: true });
   await Promise.race([concurrency.idle().then(() => concurrency.outsideLimitEnded()), isOver]);
 }

@@ -17,10 +17,10 @@ const OPTIONS = ["database", "baseUrl", "variables", "logger", "background", "ad
 export function embeddedConfig(file: ConfigFile, options: ReceiverOptions): Config {
   const { variables = applicationVariables(process.env) } = options;
   const { database = variables.DATABASE_URL, baseUrl = variables.CALLBACK_BASE_URL } = options;
-  const given = { ...variables, DATABASE_URL: undefined, CALLBACK_BASE_URL: baseUrl };
+  const merged = { ...variables, DATABASE_URL: undefined, CALLBACK_BASE_URL: baseUrl };
   const problems = [...optionProblems(options), ...(database ? [] : [NO_DATABASE])];
   try {
-    const config = loadConfig(given, file, { isEmbedded: true, database: database || ANY_DATABASE });
+    const config = loadConfig(merged, file, { isEmbedded: true, database: database || ANY_DATABASE });
     if (problems.length === 0) return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -21,7 +21,7 @@ export class FetchExchange implements Exchange {
   readonly #request: Request;
   readonly #settle: (response: Response) => void;
   /** Bytes that may still be read. */
-  #left = Number.POSITIVE_INFINITY;
+  #remainingBytes = Number.POSITIVE_INFINITY;
 
   constructor(request: Request, info: FetchInfo, originOf: ReadOrigin) {
     const { promise, resolve } = Promise.withResolvers<Response>();
@@ -47,8 +47,8 @@ export class FetchExchange implements Exchange {
     if (this.#request.bodyUsed || body?.locked) return reader.consumed(new Error(USED));
     if (body === null) return reader.end();
     void readAll(body, reader, (bytes) => {
-      this.#left -= bytes;
-      return this.#left >= 0;
+      this.#remainingBytes -= bytes;
+      return this.#remainingBytes >= 0;
     });
   }
 
@@ -57,7 +57,7 @@ export class FetchExchange implements Exchange {
    * response (SvelteKit), or throw in a server's listener (Next.js). One that does not end is left after a while.
    */
   stopReading(): void {
-    this.#left = UNWANTED_BYTES;
+    this.#remainingBytes = UNWANTED_BYTES;
   }
 
   respond(status: number, headers: ResponseHeaders, body: string): void {
@@ -116,8 +116,8 @@ const USED =
 
 /** Path and query of an absolute address, as they stand in it. */
 function targetOf(url: string): string {
-  const at = url.indexOf("/", url.indexOf("//") + 2);
+  const pathStart = url.indexOf("/", url.indexOf("//") + 2);
   const fragment = url.indexOf("#");
-  if (at === -1) return "/";
-  return fragment === -1 ? url.slice(at) : url.slice(at, fragment);
+  if (pathStart === -1) return "/";
+  return fragment === -1 ? url.slice(pathStart) : url.slice(pathStart, fragment);
 }

@@ -68,13 +68,13 @@ export class LambdaExchange implements Exchange {
     reader.end();
   }
 
-  /** All of it is there. */
+  /** The whole body has arrived with the event. */
   stopReading(): void {}
 
-  respond(status: number, given: ResponseHeaders, body: string): void {
-    const pairs = Object.entries(given).filter(([name]) => !OF_THE_CONNECTION.has(name));
+  respond(status: number, responseHeaders: ResponseHeaders, body: string): void {
+    const pairs = Object.entries(responseHeaders).filter(([name]) => !OF_THE_CONNECTION.has(name));
     const headers = Object.fromEntries(pairs.map(([name, values]) => [name, [values].flat().join(", ")]));
-    const cookies = [given["set-cookie"] ?? []].flat();
+    const cookies = [responseHeaders["set-cookie"] ?? []].flat();
     const isEmpty = status === 204 || this.method === "HEAD";
     this.#settle({
       ...{ statusCode: status, headers, body: isEmpty ? "" : body, isBase64Encoded: false },
@@ -99,7 +99,7 @@ const PARSED =
   "a middleware, such as Middy's httpJsonBodyParser, has parsed the body before the receiver, and the bytes that the " +
   "platform signed are gone. Give toLambdaHandler(receiver) the event as Lambda hands it over, without that middleware";
 
-/** No path of a URL has them as they are. */
+/** Characters that the path of a URL holds only percent-encoded. */
 const NOT_IN_A_PATH = /[^!-~]+|["#<>?[\]\\^`{|}]/gu;
 
 function targetOf({ rawPath, rawQueryString }: LambdaEvent): string {

@@ -32,10 +32,10 @@ const LOOPS =
   'whatever a loop has started. Give createReceiver { background: "none" }, and call receiver.work() by a schedule';
 
 async function flushed(receiver: Receiver): Promise<void> {
-  const over = new AbortController();
-  const limit = sleep(FLUSH_MS, undefined, { signal: over.signal }).catch(() => {});
+  const timer = new AbortController();
+  const limit = sleep(FLUSH_MS, undefined, { signal: timer.signal }).catch(() => {});
   await Promise.race([receiver.flush(), limit]);
-  over.abort();
+  timer.abort();
 }
 
 const EXPECTED = "expected an event of a function URL, or of an HTTP API with payload format 2.0";

@@ -74,7 +74,7 @@ export interface Receiver {
    * @throws as `ready`; RangeError for a `budgetMs` out of range
    */
   work(options?: WorkOptions): Promise<WorkDone>;
-  /** The admin API and its page, for those whom `admin.authorize` of the options lets in; 404 without it. */
+  /** The admin API and its page, open to requests that `admin.authorize` of the options lets in; 404 without it. */
   readonly admin: Pick<AdminFetch, "fetch">;
   /** Resolves when the callback log and the counts of all responses so far are stored, or could not be. */
   flush(): Promise<void>;

@@ -32,11 +32,11 @@ interface Wrapping {
  * In Prisma it is `meta.driverAdapterError.cause.originalCode`, and `code` is one of Prisma's, such as P2010.
  */
 export function sqlState(error: unknown): string | undefined {
-  let at = error as Wrapping | null | undefined;
-  for (let depth = 0; depth < MAX_CAUSES && typeof at === "object" && at !== null; depth += 1) {
-    if (typeof at.originalCode === "string") return at.originalCode;
-    if (typeof at.code === "string" && /^[0-9A-Z]{5}$/.test(at.code) && !/^P[12]/.test(at.code)) return at.code;
-    at = (at.meta?.driverAdapterError ?? at.cause) as Wrapping | undefined;
+  let current = error as Wrapping | null | undefined;
+  for (let depth = 0; depth < MAX_CAUSES && typeof current === "object" && current !== null; depth += 1) {
+    if (typeof current.originalCode === "string") return current.originalCode;
+    if (typeof current.code === "string" && /^[0-9A-Z]{5}$/.test(current.code) && !/^P[12]/.test(current.code)) return current.code;
+    current = (current.meta?.driverAdapterError ?? current.cause) as Wrapping | undefined;
   }
   return undefined;
 }

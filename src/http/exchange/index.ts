@@ -1,3 +1,3 @@
-/** A Node request as an exchange. It has a door of its own: an application needs none of the listener. */
+/** A Node request as an exchange. This folder stands apart, because an application needs nothing of the listener. */
 export { NodeExchange } from "./node-exchange.ts";
 export { createReadOrigin, knownAddress, type ReadOrigin, readOriginOf } from "./read-origin.ts";
