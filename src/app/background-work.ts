@@ -77,21 +77,21 @@ export function createBackgroundWork(
       if (kinds.size > 0) alerts.start(ms.alertPollMs);
     },
     /**
-     * Does what is due now: accepted events and retries, then deliveries and tokens. @param over begins nothing more
+     * Does what is due now: accepted events and retries, then deliveries and tokens. @param signal ends that: it starts nothing more
      * @returns how many events ran, once all has ended
      */
-    async runDue(over: AbortSignal = NEVER): Promise<number> {
+    async runDue(signal: AbortSignal = NEVER): Promise<number> {
       let ran = 0;
-      for (let more = 1; more > 0 && !over.aborted; ran += more)
-        more = (await accepted.round(over)) + (await retries.round(over));
-      await Promise.all([outbox.round(() => over.aborted), tokens.refreshDue(() => over.aborted)]);
+      for (let more = 1; more > 0 && !signal.aborted; ran += more)
+        more = (await accepted.round(signal)) + (await retries.round(signal));
+      await Promise.all([outbox.round(() => signal.aborted), tokens.refreshDue(() => signal.aborted)]);
       return ran;
     },
     /** Goes on with what operators have asked for, looks for events that never arrived, and evaluates the alerts. */
-    async runRest(over: AbortSignal): Promise<void> {
-      await bulkReplays.round(over);
-      if (!over.aborted) await reconciliation.round(over);
-      if (!over.aborted && kinds.size > 0) await alerts.roundWithin(POLL_INTERVALS.alertPollMs);
+    async runRest(signal: AbortSignal): Promise<void> {
+      await bulkReplays.round(signal);
+      if (!signal.aborted) await reconciliation.round(signal);
+      if (!signal.aborted && kinds.size > 0) await alerts.roundWithin(POLL_INTERVALS.alertPollMs);
     },
     /** From here on no poller begins a round: what it took on late in a drain would be cut off. */
     beginStop(): void {

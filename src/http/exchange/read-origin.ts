@@ -46,7 +46,7 @@ export function knownAddress(given: unknown): string {
   return isIP(address) === 0 ? "" : address;
 }
 
-/** The address and protocol of a request that is no Node request, such as a WHATWG `Request` or an event of Lambda. */
+/** The client of a request that is none of Node, such as a WHATWG `Request` or an event of Lambda. */
 export function readOriginOf(originOf: ReadOrigin, { address, protocol, headers }: Peer): ReturnType<ReadOrigin> {
   const socket = { remoteAddress: knownAddress(address) || undefined, encrypted: protocol === "https" };
   return originOf({ headers, socket, connection: socket } as never);
