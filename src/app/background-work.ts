@@ -77,7 +77,8 @@ export function createBackgroundWork(
       if (kinds.size > 0) alerts.start(ms.alertPollMs);
     },
     /**
-     * Does what is due now: accepted events and retries, then deliveries and tokens. @param signal ends that: it starts nothing more
+     * Does what is due now: accepted events and retries, then deliveries and tokens.
+     * @param signal starts nothing more once it has aborted
      * @returns how many events ran, once all has ended
      */
     async runDue(signal: AbortSignal = NEVER): Promise<number> {

@@ -35,7 +35,8 @@ export function sqlState(error: unknown): string | undefined {
   let current = error as Wrapping | null | undefined;
   for (let depth = 0; depth < MAX_CAUSES && typeof current === "object" && current !== null; depth += 1) {
     if (typeof current.originalCode === "string") return current.originalCode;
-    if (typeof current.code === "string" && /^[0-9A-Z]{5}$/.test(current.code) && !/^P[12]/.test(current.code)) return current.code;
+    if (typeof current.code === "string" && /^[0-9A-Z]{5}$/.test(current.code) && !/^P[12]/.test(current.code))
+      return current.code;
     current = (current.meta?.driverAdapterError ?? current.cause) as Wrapping | undefined;
   }
   return undefined;
