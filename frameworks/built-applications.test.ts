@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pack } from "../test/deploy/packed.ts";
 import { STRIPE_SECRET, stripeCallback } from "../test/support/application.ts";
+import { until } from "../test/support/until.ts";
 import { type BuiltApplication, NEXT_JS, STANDALONE, SVELTE_KIT } from "./built-applications.ts";
 import { build, install, withServer, writeFiles } from "./built-process.ts";
 import { withBuiltScene } from "./built-scene.ts";
@@ -103,5 +104,33 @@ describe("Next.js, built in another way", () => {
     const variables = (port: number) => ({ PORT: String(port), HOSTNAME: "127.0.0.1" });
     const start = (port: number) => ({ args: ["server.js"], variables: variables(port) });
     await expectHandled({ start }, copy, true);
+  });
+});
+
+describe("SvelteKit in development", () => {
+  it("vite dev handles a callback by a handler that has changed, in a receiver that takes the earlier one's place", {
+    timeout: 8 * MINUTES,
+  }, async () => {
+    const place = await installedOnce(SVELTE_KIT);
+    const path = "handlers/invoice-paid.ts";
+    const handler = SVELTE_KIT.files[path] ?? "";
+    await writeFiles(place, { [path]: handler.replace("return { invoice: id };", 'throw new Error("a mistake");') });
+    const start = (port: number) => ({
+      args: ["node_modules/vite/bin/vite.js", "dev", "--host", "127.0.0.1", "--port", String(port)],
+    });
+    const env = { STRIPE_SECRET, ONCEHOOK_DATABASE_URL: `sqlite:${place}/development.db` };
+    await withServer(start, place, {
+      env,
+      async use({ origin }) {
+        const { body, headers } = paidInvoice(STRIPE_SECRET);
+        const send = async () => {
+          const response = await fetch(`${origin}/api/stripe/callback`, { method: "POST", body, headers });
+          return response.json();
+        };
+        expect(await send()).toEqual({ error: "internal error" });
+        await writeFiles(place, { [path]: handler });
+        await until(async () => (await send()).status === "success", MINUTES);
+      },
+    });
   });
 });
