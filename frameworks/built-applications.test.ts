@@ -125,11 +125,11 @@ describe("SvelteKit in development", () => {
         const { body, headers } = paidInvoice(STRIPE_SECRET);
         const send = async () => {
           const response = await fetch(`${origin}/api/stripe/callback`, { method: "POST", body, headers });
-          return response.json();
+          return response.status;
         };
-        expect(await send()).toEqual({ error: "internal error" });
+        expect(await send()).toBe(500);
         await writeFiles(place, { [path]: handler });
-        await until(async () => (await send()).status === "success", MINUTES);
+        await until(async () => (await send()) === 200, MINUTES);
       },
     });
   });
