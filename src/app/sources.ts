@@ -103,7 +103,7 @@ function createChecks(
       // Loaded on first use, to keep the start fast.
       const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
       const [newest] = await tenantSecretUses.list({ source: name }, { limit: 1 });
-      const checks = urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue(), newest?.tenant));
+      const checks = urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue, newest?.tenant));
       const addresses = await Promise.all(checks);
       const shown = addresses.find(({ reached }) => !reached) ?? addresses[0];
       if (shown === undefined) throw new TypeError("a source has at least one address");

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isPublicHost } from "../../config/index.ts";
 import type { Callbacks, StoredCallback } from "../../store/index.ts";
 import { type ReceivedResponse, sendRequest } from "../../system/index.ts";
-import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
+import { connectionProblem, evaluateProbe, formWarning, type ProbeResult } from "./evaluate-probe.ts";
 
 export type EndpointCheck = Awaited<ReturnType<typeof checkEndpoint>>;
 
@@ -15,13 +15,13 @@ const LETTERS = 24;
  * Sends an unsigned callback to an address as a platform would, and looks for its log entry. Two marks identify it: a
  * header, which MASK_HEADERS may hide, and the response's request id, which a proxy may change.
  * @param address a configured address; never one from a request
- * @param proof headers by which the receiver logs the request as `endpoint_check`
+ * @param issueProof headers by which the receiver logs a request as `endpoint_check`; new ones for each
  * @param tenant its values replace the path's parameters; made-up ones where they do not fit
  */
 export async function checkEndpoint(
   address: string,
   log: CallbackLogReader,
-  proof: Readonly<Record<string, string>>,
+  issueProof: () => Readonly<Record<string, string>>,
   tenant?: string | undefined,
 ) {
   const startedAt = performance.now();
@@ -30,19 +30,20 @@ export async function checkEndpoint(
   // Only letters: the log would mask digits that look like a card's number.
   const mark = Array.from(randomBytes(LETTERS), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
   const [end = 0] = await log.rows.newestIds(1);
-  const attempt = await sendProbe(url, mark, proof);
+  const attempt = await sendProbe(url, mark, issueProof());
   const answer = "answer" in attempt ? attempt.answer : undefined;
   const isOurs = ({ requestHeaders, requestId }: StoredCallback) =>
     requestHeaders.includes(mark) || requestId === answer?.headers["x-request-id"];
   const arrival = mayHaveArrived(attempt) ? await findLoggedRequest(log, end, isOurs) : undefined;
   const { reached, message } = evaluateProbe(url, attempt, arrival);
+  const form = reached ? await sendProbe(url, mark, issueProof(), FORM) : undefined;
   const where = sentTo === address ? "" : ` The request went to ${sentTo}, since the path has parameters.`;
   return {
     url: address,
     reached,
     message: `${message}${where}`,
     /** Why a platform outside may not reach it although this machine does. */
-    warning: answer === undefined ? null : warningOf(url, answer),
+    warning: formWarning(form) ?? (answer === undefined ? null : warningOf(url, answer)),
     duration_ms: performance.now() - startedAt,
     status: answer?.status ?? null,
   };
@@ -58,9 +59,16 @@ function withoutParameters(address: string, values: readonly string[]): string {
   return address.replaceAll(PARAMETER, () => (isOfPath ? values[place++] : undefined) ?? MADE_UP);
 }
 
-async function sendProbe(url: URL, mark: string, proof: Readonly<Record<string, string>>): Promise<ProbeResult> {
+const FORM = "application/x-www-form-urlencoded";
+
+async function sendProbe(
+  url: URL,
+  mark: string,
+  proof: Readonly<Record<string, string>>,
+  type = "application/json",
+): Promise<ProbeResult> {
   const agent = `oncehook-endpoint-check ${mark}`;
-  const headers = { ...proof, "user-agent": agent, "content-type": "application/json" };
+  const headers = { ...proof, "user-agent": agent, "content-type": type };
   const limits = { timeLimitMs: TIME_LIMIT_MS, maxBytes: MAX_BYTES };
   try {
     return { answer: await sendRequest(url, { method: "POST", headers, body: "{}", ...limits }) };

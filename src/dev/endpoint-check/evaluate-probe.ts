@@ -30,6 +30,24 @@ export function evaluateProbe(url: URL, attempt: ProbeResult, arrival: LoggedReq
   );
 }
 
+/** The whole text of the response in SvelteKit 2 and 3, and in Astro 5. */
+const CROSS_SITE = /Cross-site \w+ form submissions are forbidden/;
+
+/**
+ * A framework may refuse a form before any route runs, while it takes JSON.
+ * @param form the response to a probe that sent one
+ */
+export function formWarning(form: ProbeResult | undefined): string | null {
+  if (form === undefined || !("answer" in form)) return null;
+  const { status, body } = form.answer;
+  if (status !== 403 || !CROSS_SITE.test(body)) return null;
+  return (
+    "A form got 403 from the framework before the receiver, since no platform sends an Origin; JSON arrives. Twilio, Slack and " +
+    'Mailgun send forms. In SvelteKit set csrf.trustedOrigins to ["*"] (version 2: csrf.checkOrigin to false), in Astro ' +
+    "security.checkOrigin to false, and check the Origin of the other routes in a hook (docs/frameworks/sveltekit.md)."
+  );
+}
+
 /** An unsigned request is refused with 401 where all is well. */
 function ofReceiver({ outcome, responseStatus, remoteAddress }: LoggedRequest, { headers }: ReceivedResponse) {
   if (responseStatus === 401)

@@ -10,7 +10,7 @@ import { logRow } from "../../support/log-row.ts";
 function reach(address: string): Promise<EndpointCheck> {
   return withStore("sqlite", (store) => {
     const log: CallbackLogReader = { flush: async () => {}, rows: store.callbacks };
-    return checkEndpoint(address, log, {});
+    return checkEndpoint(address, log, () => ({}));
   });
 }
 
@@ -34,7 +34,25 @@ it("the check finds its own row below those of a busy log", () =>
       },
       async (origin) => {
         const log: CallbackLogReader = { flush: async () => {}, rows: store.callbacks };
-        expect(await checkEndpoint(origin + PATH, log, {})).toMatchObject({ reached: true, status: 401 });
+        expect(await checkEndpoint(origin + PATH, log, () => ({}))).toMatchObject({ reached: true, status: 401 });
+      },
+    );
+  }));
+
+it("the check warns of a framework that refuses forms before the receiver, as SvelteKit and Astro do", () =>
+  withStore("sqlite", async (store) => {
+    await withHttpServer(
+      (request, response) => {
+        if (request.headers["content-type"] !== "application/json")
+          return response.writeHead(403).end("Cross-site POST form submissions are forbidden");
+        const headers = JSON.stringify({ "user-agent": request.headers["user-agent"] });
+        const row = logRow({ requestHeaders: headers, outcome: "signature_missing", responseStatus: 401 });
+        return void store.appendCallbacks([row]).then(() => response.writeHead(401).end());
+      },
+      async (origin) => {
+        const log: CallbackLogReader = { flush: async () => {}, rows: store.callbacks };
+        const found = await checkEndpoint(origin + PATH, log, () => ({}));
+        expect(found).toMatchObject({ reached: true, warning: expect.stringContaining("csrf.trustedOrigins") });
       },
     );
   }));
