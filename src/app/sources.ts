@@ -82,7 +82,8 @@ export function createSources({ config, services, secrets: secretsNow, origins }
       if (found === undefined) return name === PLATFORM && config.servesPlatform ? "fixed" : "absent";
       return (found.definition.learns && learntSecrets?.relearn(name, request)) || "fixed";
     },
-    check: createChecks(services, addressesOfSource),
+    // Only an application has a framework before the receiver.
+    check: createChecks(services, addressesOfSource, { sendsForm: config.admin.token === null }),
   };
 }
 
@@ -90,6 +91,7 @@ export function createSources({ config, services, secrets: secretsNow, origins }
 function createChecks(
   { receiver, callbackLog, endpointCheckProofs }: Services,
   addressesOf: (source: string) => readonly string[] | undefined,
+  { sendsForm }: { readonly sendsForm: boolean },
 ): Sources["check"] {
   const { callbacks, tenantSecretUses } = receiver.store;
   const log = { flush: callbackLog.flush, rows: callbacks };
@@ -103,7 +105,9 @@ function createChecks(
       // Loaded on first use, to keep the start fast.
       const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
       const [newest] = await tenantSecretUses.list({ source: name }, { limit: 1 });
-      const checks = urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue, newest?.tenant));
+      const checks = urls.map((url) =>
+        checkEndpoint(url, log, { issueProof: endpointCheckProofs.issue, tenant: newest?.tenant, sendsForm }),
+      );
       const addresses = await Promise.all(checks);
       const shown = addresses.find(({ reached }) => !reached) ?? addresses[0];
       if (shown === undefined) throw new TypeError("a source has at least one address");

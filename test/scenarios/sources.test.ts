@@ -213,8 +213,7 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
         (await callbacks.list(filters)).items.map(({ outcome }) => outcome);
       expect(await found({ status: "4xx", outcome: "!endpoint_check" })).toEqual(["signature_missing"]);
       expect(await found({ outcome: "!endpoint_check,!signature_missing" })).toEqual(["success"]);
-      // JSON and a form to each of three addresses.
-      const checks = Array.from({ length: 6 }, () => "endpoint_check");
+      const checks = ["endpoint_check", "endpoint_check", "endpoint_check"];
       expect(await found({ outcome: "endpoint_check" })).toEqual(checks);
       const mixed = await receiver.admin("/api/v1/callbacks?outcome=!endpoint_check,success");
       expect([mixed.status, mixed.body.error]).toEqual([400, expect.stringMatching(/^outcome: got /)]);

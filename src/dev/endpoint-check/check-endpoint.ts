@@ -11,18 +11,24 @@ const TIME_LIMIT_MS = 5_000;
 const MAX_BYTES = 16_384;
 const LETTERS = 24;
 
+interface CheckOptions {
+  /** Headers by which the receiver logs a request as `endpoint_check`; new ones for each. */
+  readonly issueProof: () => Readonly<Record<string, string>>;
+  /** Its values replace the path's parameters; made-up ones where they do not fit. */
+  readonly tenant?: string | undefined;
+  /** Whether a form is sent too, which a framework before the receiver may refuse. */
+  readonly sendsForm: boolean;
+}
+
 /**
  * Sends an unsigned callback to an address as a platform would, and looks for its log entry. Two marks identify it: a
  * header, which MASK_HEADERS may hide, and the response's request id, which a proxy may change.
  * @param address a configured address; never one from a request
- * @param issueProof headers by which the receiver logs a request as `endpoint_check`; new ones for each
- * @param tenant its values replace the path's parameters; made-up ones where they do not fit
  */
 export async function checkEndpoint(
   address: string,
   log: CallbackLogReader,
-  issueProof: () => Readonly<Record<string, string>>,
-  tenant?: string | undefined,
+  { issueProof, tenant, sendsForm }: CheckOptions,
 ) {
   const startedAt = performance.now();
   const sentTo = withoutParameters(address, tenant?.split("/") ?? []);
@@ -36,7 +42,7 @@ export async function checkEndpoint(
     requestHeaders.includes(mark) || requestId === answer?.headers["x-request-id"];
   const arrival = mayHaveArrived(attempt) ? await findLoggedRequest(log, end, isOurs) : undefined;
   const { reached, message } = evaluateProbe(url, attempt, arrival);
-  const form = reached ? await sendProbe(url, mark, issueProof(), FORM) : undefined;
+  const form = reached && sendsForm ? await sendProbe(url, mark, issueProof(), FORM) : undefined;
   const where = sentTo === address ? "" : ` The request went to ${sentTo}, since the path has parameters.`;
   return {
     url: address,

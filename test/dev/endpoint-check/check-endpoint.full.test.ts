@@ -10,7 +10,7 @@ import { logRow } from "../../support/log-row.ts";
 function reach(address: string): Promise<EndpointCheck> {
   return withStore("sqlite", (store) => {
     const log: CallbackLogReader = { flush: async () => {}, rows: store.callbacks };
-    return checkEndpoint(address, log, () => ({}));
+    return checkEndpoint(address, log, { issueProof: () => ({}), sendsForm: true });
   });
 }
 
@@ -34,7 +34,10 @@ it("the check finds its own row below those of a busy log", () =>
       },
       async (origin) => {
         const log: CallbackLogReader = { flush: async () => {}, rows: store.callbacks };
-        expect(await checkEndpoint(origin + PATH, log, () => ({}))).toMatchObject({ reached: true, status: 401 });
+        expect(await checkEndpoint(origin + PATH, log, { issueProof: () => ({}), sendsForm: true })).toMatchObject({
+          reached: true,
+          status: 401,
+        });
       },
     );
   }));
@@ -51,7 +54,7 @@ it("the check warns of a framework that refuses forms before the receiver, as Sv
       },
       async (origin) => {
         const log: CallbackLogReader = { flush: async () => {}, rows: store.callbacks };
-        const found = await checkEndpoint(origin + PATH, log, () => ({}));
+        const found = await checkEndpoint(origin + PATH, log, { issueProof: () => ({}), sendsForm: true });
         expect(found).toMatchObject({ reached: true, warning: expect.stringContaining("csrf.trustedOrigins") });
       },
     );
