@@ -76,15 +76,20 @@ describe("a receiver in a careless application", () => {
       }),
     ));
 
-  it("a Request whose body another reader has taken is answered 500, and the log says that it was read before", () =>
+  it.each([
+    ["in pieces", {}],
+    ["of an announced length", { "content-length": "300" }],
+  ])("a Request whose body another reader has taken is answered 500, and the log says so: %s", (_form, announced) =>
     onSqlite((target) =>
       withApplication(target, async ({ receiver, lines }) => {
-        const taken = requestOf(stripeCallback());
+        const { headers, ...callback } = stripeCallback();
+        const taken = requestOf({ ...callback, headers: { ...headers, ...announced } });
         taken.body?.getReader();
         expect((await receiver.fetch(taken)).status).toBe(500);
         expect(lines).toContainEqual(expect.objectContaining({ msg: expect.stringMatching(/was read before/) }));
       }),
-    ));
+    ),
+  );
 
   it("a clientAddress that throws concerns no other address, and leaves the client's address unknown", () =>
     onSqlite((target) =>
