@@ -93,7 +93,7 @@ function isSmall({ "content-length": length = "" }: FetchExchange["headers"]): b
   return /^\d{1,5}$/.test(length) && Number(length) <= SMALL_BYTES;
 }
 
-/** In one piece: a server such as Hono's needs no stream for it, which costs more than the rest of a request. */
+/** In one piece: a server such as Hono's makes no stream then, which costs more than the rest. */
 async function readWhole(request: Request, reader: BodyReader): Promise<void> {
   try {
     const bytes = new Uint8Array(await request.arrayBuffer());
