@@ -56,7 +56,7 @@ export class ApplicationExchange extends NodeExchange {
       if (this.#isHeld) this.#message.resume();
     } else if (read instanceof Error) reader.consumed(read);
     else {
-      if (read.length > 0) reader.piece(read);
+      reader.piece(read);
       reader.end();
     }
   }

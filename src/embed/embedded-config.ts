@@ -67,14 +67,11 @@ function renamed(text: string, { database, baseUrl, variables }: ReceiverOptions
 
 /** The paths of all addresses that a receiver serves in an application. */
 export function servedPaths(config: Config): string[] {
-  const { named, presets } = config.sources;
   const { callbacks, redirect, start, done } = endpointPaths(config.basePath, config.redirect.scopePath, {
     startsFlows: startsFlows(config),
     servesPlatform: config.servesPlatform,
-    sources: [
-      ...named.map(({ name, definition }) => ({ source: name, path: definition.settings.path })),
-      ...presets.map(({ name }) => ({ source: name })),
-    ],
+    // `SOURCES`, which would name others, is refused in an application.
+    sources: config.sources.named.map(({ name, definition }) => ({ source: name, path: definition.settings.path })),
   });
   const oauth = config.oauth === null ? [] : [redirect, done, ...(start === undefined ? [] : [start])];
   return [...callbacks.map(({ path }) => path), ...oauth];

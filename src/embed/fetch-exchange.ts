@@ -42,10 +42,11 @@ export class FetchExchange implements Exchange {
   }
 
   readBody(reader: BodyReader): void {
-    if (!this.#request.bodyUsed && isSmall(this.headers)) return void readWhole(this.#request, reader);
+    if (this.#request.bodyUsed) return reader.consumed(new Error(USED));
+    if (isSmall(this.headers)) return void readWhole(this.#request, reader);
     const body = bodyOf(this.#request);
     if (body === undefined) return reader.lost();
-    if (this.#request.bodyUsed || body?.locked) return reader.consumed(new Error(USED));
+    if (body?.locked) return reader.consumed(new Error(USED));
     if (body === null) return reader.end();
     void readAll(body, reader, (bytes) => {
       this.#remainingBytes -= bytes;

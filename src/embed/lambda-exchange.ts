@@ -64,7 +64,7 @@ export class LambdaExchange implements Exchange {
 
   readBody(reader: BodyReader): void {
     if (this.#body instanceof Error) return reader.consumed(this.#body);
-    if (this.#body.length > 0) reader.piece(this.#body);
+    reader.piece(this.#body);
     reader.end();
   }
 

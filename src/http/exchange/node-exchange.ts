@@ -24,8 +24,7 @@ export class NodeExchange implements Exchange {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #services: ExchangeServices;
-  /** Only of HTTP/2. */
-  readonly #sent: Http2Headers | undefined;
+  #sent: Http2Headers | undefined;
   #origin: ReturnType<ReadOrigin> | undefined;
 
   constructor(message: IncomingMessage, response: ServerResponse, services: ExchangeServices) {
@@ -34,7 +33,6 @@ export class NodeExchange implements Exchange {
     this.#message = message;
     this.#response = response;
     this.#services = services;
-    if (message.httpVersionMajor > 1) this.#sent = http2Headers(message);
   }
 
   get address(): string {
@@ -43,6 +41,13 @@ export class NodeExchange implements Exchange {
 
   get protocol(): Exchange["protocol"] {
     return this.#readOrigin().protocol;
+  }
+
+  /** Undefined but for HTTP/2, where Node leaves some out. */
+  #http2(): Http2Headers | undefined {
+    if (this.#message.httpVersionMajor === 1) return undefined;
+    this.#sent ??= http2Headers(this.#message);
+    return this.#sent;
   }
 
   /** An application's requests to other addresses never ask for it. */
@@ -56,15 +61,15 @@ export class NodeExchange implements Exchange {
   }
 
   get headers(): Exchange["headers"] {
-    return this.#sent?.headers ?? this.#message.headers;
+    return this.#http2()?.headers ?? this.#message.headers;
   }
 
   get distinctHeaders(): Exchange["distinctHeaders"] {
-    return this.#sent?.distinctHeaders ?? this.#message.headersDistinct;
+    return this.#http2()?.distinctHeaders ?? this.#message.headersDistinct;
   }
 
   get rawHeaders(): readonly string[] {
-    return this.#sent?.rawHeaders ?? this.#message.rawHeaders;
+    return this.#http2()?.rawHeaders ?? this.#message.rawHeaders;
   }
 
   readBody(reader: BodyReader): void {
@@ -91,9 +96,7 @@ export class NodeExchange implements Exchange {
   respond(status: number, headers: ResponseHeaders, body: string, lingers: boolean): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    // HTTP/2 has no `Connection` (RFC 9113 §8.2.2), and Node warns of it.
-    const { connection, ...others } = headers;
-    response.writeHead(status, this.#sent === undefined ? headers : others);
+    response.writeHead(status, this.#message.httpVersionMajor === 1 ? headers : withoutConnection(headers));
     if (lingers && !this.#message.complete) this.#endOnceRead(body);
     else response.end(body);
   }
@@ -132,4 +135,9 @@ export class NodeExchange implements Exchange {
   abort(): void {
     this.#response.destroy();
   }
+}
+
+/** HTTP/2 has no `Connection` (RFC 9113 §8.2.2), and Node warns of it. */
+function withoutConnection({ connection, ...others }: ResponseHeaders): ResponseHeaders {
+  return others;
 }
