@@ -21,6 +21,29 @@ export function callOnce<T>(run: () => T): () => T {
   };
 }
 
+/** Opened at its first use, and kept. A try that failed is not kept: the next use tries again. */
+export class Opening<T> {
+  readonly #run: () => Promise<T>;
+  #opened: Promise<T> | undefined;
+
+  constructor(run: () => Promise<T>) {
+    this.#run = run;
+  }
+
+  /** Undefined where it is neither open nor opening. */
+  get current(): Promise<T> | undefined {
+    return this.#opened;
+  }
+
+  open(): Promise<T> {
+    this.#opened ??= this.#run().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+}
+
 /**
  * Wraps `find`, and remembers its results for the last texts.
  * @param most how many; then it forgets them all @param longest in characters: a longer text is not worth the memory

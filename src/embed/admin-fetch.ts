@@ -1,6 +1,6 @@
-import { createEmbeddedAdmin, type EmbeddedAdmin } from "../admin/index.ts";
+import { createEmbeddedAdmin } from "../admin/index.ts";
 import { type Assembled, adminParts } from "../app/index.ts";
-import { createSparingLog } from "../domain/index.ts";
+import { createSparingLog, Opening } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS } from "../oauth/index.ts";
 import { normalAddress } from "../system/index.ts";
 
@@ -48,18 +48,10 @@ const FAILED = "whether this request is allowed could not be found out; the appl
 export function createAdminFetch(assembled: Assembled, admin: AdminOptions | undefined): AdminFetch {
   const { log, clock } = assembled.services.receiver;
   const sparing = createSparingLog(log, clock);
-  let embedded: Promise<EmbeddedAdmin> | undefined;
+  const embedded = new Opening(async () =>
+    createEmbeddedAdmin({ ...(await adminParts(assembled)), sandbox: null, isServing: () => true }),
+  );
   let hasWarned = false;
-  /** A try that failed is not kept. */
-  const open = () => {
-    embedded ??= adminParts(assembled)
-      .then((parts) => createEmbeddedAdmin({ ...parts, sandbox: null, isServing: () => true }))
-      .catch((error: unknown) => {
-        embedded = undefined;
-        throw error;
-      });
-    return embedded;
-  };
   const reportFailure = (err: unknown) =>
     sparing("error", { fields: { err }, message: "admin.authorize failed, so an admin request was not served" });
 
@@ -89,7 +81,7 @@ export function createAdminFetch(assembled: Assembled, admin: AdminOptions | und
       if (caller === null) return refusal(request, 403, NO_ACCESS);
       if (request.bodyUsed)
         return refusal(request, 500, "the request's body was read before, by authorize or a parser");
-      const { answer } = await open();
+      const { answer } = await embedded.open();
       return answer({
         ...{ method: request.method, body: request.body, signal: request.signal, basePath, caller },
         target: `${url.pathname.slice(basePath.length) || "/"}${url.search}`,
@@ -106,7 +98,7 @@ export function createAdminFetch(assembled: Assembled, admin: AdminOptions | und
       });
     },
     async close() {
-      await (await embedded)?.close();
+      await (await embedded.current)?.close();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Config, ConfigFile } from "../config/index.ts";
-import { callOnce, errorReason, pathMatcher, pathOf } from "../domain/index.ts";
+import { callOnce, errorReason, Opening, pathMatcher, pathOf } from "../domain/index.ts";
 import { createReadOrigin, type ReadOrigin } from "../http/exchange/index.ts";
 import type { Exchange } from "../receive/index.ts";
 import type { AdminFetch, AdminRequestInfo } from "./admin-fetch.ts";
@@ -28,12 +28,12 @@ class LazyReceiver implements ApplicationReceiver {
   readonly #file: ConfigFile;
   readonly #options: ReceiverOptions;
   readonly #isServed: (path: string) => boolean;
-  #opening: Promise<OpenedReceiver> | undefined;
+  readonly #opening = new Opening(() => this.#tryOpen());
   #opened: OpenedReceiver | undefined;
   /** Requests that came while it opened. */
   #waiting = 0;
   #isClosed = false;
-  #adminOpening: Promise<AdminFetch> | undefined;
+  readonly #adminOpening = new Opening(() => this.#tryOpenAdmin());
 
   constructor(config: Config, file: ConfigFile, options: ReceiverOptions) {
     this.#config = config;
@@ -88,14 +88,9 @@ class LazyReceiver implements ApplicationReceiver {
     }
   }
 
-  /** A try that failed is not kept: the next request tries again. */
   #open(): Promise<OpenedReceiver> {
     if (this.#isClosed) return Promise.reject(new Error("the receiver is closed"));
-    this.#opening ??= this.#tryOpen().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
+    return this.#opening.open();
   }
 
   async #tryOpen(): Promise<OpenedReceiver> {
@@ -123,7 +118,8 @@ class LazyReceiver implements ApplicationReceiver {
     fetch: async (request: Request, info?: AdminRequestInfo): Promise<Response> => {
       let admin: AdminFetch;
       try {
-        admin = await this.#openAdmin();
+        await this.#open();
+        admin = await this.#adminOpening.open();
       } catch {
         return new Response(UNAVAILABLE.body, UNAVAILABLE);
       }
@@ -131,16 +127,10 @@ class LazyReceiver implements ApplicationReceiver {
     },
   };
 
-  /** A try that failed is not kept either. */
-  async #openAdmin(): Promise<AdminFetch> {
+  async #tryOpenAdmin(): Promise<AdminFetch> {
     const { assembled } = await this.#open();
-    this.#adminOpening ??= this.#loaded(import("./admin-fetch.ts"))
-      .then(({ createAdminFetch }) => createAdminFetch(assembled, this.#options.admin))
-      .catch((error: unknown) => {
-        this.#adminOpening = undefined;
-        throw error;
-      });
-    return this.#adminOpening;
+    const { createAdminFetch } = await this.#loaded(import("./admin-fetch.ts"));
+    return createAdminFetch(assembled, this.#options.admin);
   }
 
   async ready(): Promise<void> {
@@ -157,9 +147,9 @@ class LazyReceiver implements ApplicationReceiver {
 
   readonly close = callOnce(async (): Promise<void> => {
     this.#isClosed = true;
-    const opened = await this.#opening?.catch(() => undefined);
+    const opened = await this.#opening.current?.catch(() => undefined);
     try {
-      await (await this.#adminOpening)?.close();
+      await (await this.#adminOpening.current)?.close();
     } finally {
       await opened?.close();
     }
