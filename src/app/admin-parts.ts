@@ -1,3 +1,4 @@
+import { createEmbeddedAdmin } from "../admin/index.ts";
 import { configuredChannelNames } from "../configured/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import { packageVersion } from "./admin-access.ts";
@@ -21,3 +22,7 @@ export async function adminParts(assembled: Assembled) {
     flushRollups: rollups.flush,
   };
 }
+
+/** The admin API and its page without a listener. */
+export const openEmbeddedAdmin = async (assembled: Assembled) =>
+  createEmbeddedAdmin({ ...(await adminParts(assembled)), sandbox: null, isServing: () => true });

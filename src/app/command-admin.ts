@@ -1,7 +1,6 @@
-import { createEmbeddedAdmin } from "../admin/index.ts";
 import { configuredSources, type Loaded, maskOf } from "../configured/index.ts";
 import { createLogger, SecretValues } from "../observability/index.ts";
-import { adminParts } from "./admin-parts.ts";
+import { openEmbeddedAdmin } from "./admin-parts.ts";
 import { assemble } from "./assemble.ts";
 import { UndoSteps } from "./undo-steps.ts";
 
@@ -24,19 +23,13 @@ export async function withCommandAdmin<T>(
   const undo = new UndoSteps(logger);
   try {
     const assembled = await assemble(config, { handlers, migrations, logger, secretValues }, undo);
-    const parts = await adminParts(assembled);
-    const admin = await createEmbeddedAdmin({ ...parts, sandbox: null, isServing: () => true });
+    const admin = await openEmbeddedAdmin(assembled);
     undo.add("admin API", admin.close);
     return await use({
       origin: ORIGIN,
       fetch: async (...given) => {
-        const request = new Request(...given);
-        return admin.answer({
-          ...{ method: request.method, body: request.body, signal: request.signal, caller: CALLER },
-          target: request.url.slice(ORIGIN.length),
-          headers: { host: "localhost", ...Object.fromEntries(request.headers) },
-          ...{ basePath: "", clientAddress: "", isStillAllowed: async () => true },
-        });
+        const admitted = { basePath: "", clientAddress: "", caller: CALLER, isStillAllowed: async () => true };
+        return admin.answer(new Request(...given), admitted);
       },
     });
   } finally {

@@ -1,4 +1,4 @@
-export { adminParts } from "./admin-parts.ts";
+export { openEmbeddedAdmin } from "./admin-parts.ts";
 export { type Assembled, assemble } from "./assemble.ts";
 export { withCommandAdmin } from "./command-admin.ts";
 export {

@@ -1,5 +1,4 @@
-import { createEmbeddedAdmin } from "../admin/index.ts";
-import { type Assembled, adminParts } from "../app/index.ts";
+import { type Assembled, openEmbeddedAdmin } from "../app/index.ts";
 import { createSparingLog, Opening } from "../domain/index.ts";
 import { browserPage, PAGE_HEADERS } from "../oauth/index.ts";
 import { normalAddress } from "../system/index.ts";
@@ -48,9 +47,7 @@ const FAILED = "whether this request is allowed could not be found out; the appl
 export function createAdminFetch(assembled: Assembled, admin: AdminOptions | undefined): AdminFetch {
   const { log, clock } = assembled.services.receiver;
   const sparing = createSparingLog(log, clock);
-  const embedded = new Opening(async () =>
-    createEmbeddedAdmin({ ...(await adminParts(assembled)), sandbox: null, isServing: () => true }),
-  );
+  const embedded = new Opening(() => openEmbeddedAdmin(assembled));
   let hasWarned = false;
   const reportFailure = (err: unknown) =>
     sparing("error", { fields: { err }, message: "admin.authorize failed, so an admin request was not served" });
@@ -82,10 +79,8 @@ export function createAdminFetch(assembled: Assembled, admin: AdminOptions | und
       if (request.bodyUsed)
         return refusal(request, 500, "the request's body was read before, by authorize or a parser");
       const { answer } = await embedded.open();
-      return answer({
-        ...{ method: request.method, body: request.body, signal: request.signal, basePath, caller },
-        target: `${url.pathname.slice(basePath.length) || "/"}${url.search}`,
-        headers: { host: url.host, ...Object.fromEntries(request.headers) },
+      return answer(request, {
+        ...{ basePath, caller },
         clientAddress: normalAddress(clientAddress),
         isStillAllowed: async () => {
           try {

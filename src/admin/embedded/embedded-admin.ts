@@ -6,7 +6,8 @@ import type { AdminDependencies } from "../admin-dependencies.ts";
 import { registerDashboard } from "../dashboard-routes.ts";
 import { asServerResponse, messageOf, type WebRequest, WebResponse } from "./web-exchange.ts";
 
-export interface EmbeddedRequest extends WebRequest {
+/** Facts of the application about a request that it admitted. */
+export interface Admitted {
   /** The path under which the application has the page, such as `/admin/webhooks`; empty at its root. */
   readonly basePath: string;
   readonly clientAddress: string;
@@ -16,8 +17,10 @@ export interface EmbeddedRequest extends WebRequest {
   readonly isStillAllowed: () => Promise<boolean>;
 }
 
+interface EmbeddedRequest extends WebRequest, Admitted {}
+
 export interface EmbeddedAdmin {
-  answer(request: EmbeddedRequest): Promise<Response>;
+  answer(request: Request, admitted: Admitted): Promise<Response>;
   /** Ends live streams, and waits for changes under way. */
   close(): Promise<void>;
 }
@@ -56,7 +59,8 @@ export async function createEmbeddedAdmin(deps: AdminDependencies): Promise<Embe
   registerDashboard(app, { access: "application", pages: [], basePathOf, notBuilt: NOT_BUILT });
   await app.ready();
   return {
-    async answer(request) {
+    async answer(sent, admitted) {
+      const request = embeddedRequest(sent, admitted);
       const method = request.method === "HEAD" ? "GET" : request.method;
       const message = messageOf({ ...request, method });
       requests.set(message, request);
@@ -70,6 +74,16 @@ export async function createEmbeddedAdmin(deps: AdminDependencies): Promise<Embe
       return answer;
     },
     close: () => app.close(),
+  };
+}
+
+function embeddedRequest({ method, body, signal, headers, url }: Request, admitted: Admitted): EmbeddedRequest {
+  const { pathname, search, host } = new URL(url);
+  return {
+    ...{ method, body, signal },
+    target: `${pathname.slice(admitted.basePath.length) || "/"}${search}`,
+    headers: { host, ...Object.fromEntries(headers) },
+    ...admitted,
   };
 }
 
