@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { createReceiver, type Receiver, toNodeHandler } from "../../src/embed/index.ts";
@@ -16,22 +15,11 @@ import {
   withApplication,
 } from "../support/application.ts";
 import { withDatabase } from "../support/databases.ts";
+import { withListening } from "../support/listening-server.ts";
 import type { Target } from "../support/open-target.ts";
 import { until } from "../support/until.ts";
 
 const onSqlite = (use: (target: Target) => Promise<void>) => withDatabase("sqlite", use);
-
-/** Lends the port of a server of node:http that hands its requests to the handler. */
-async function withServer(handler: Parameters<typeof createServer>[1], use: (port: number) => Promise<void>) {
-  const server = createServer(handler as never).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  try {
-    await use((server.address() as AddressInfo).port);
-  } finally {
-    server.close();
-    server.closeAllConnections();
-  }
-}
 
 describe("a receiver in a careless application", () => {
   it("an application's logger that throws fails no callback, and its lines go to standard output", () =>
@@ -98,7 +86,7 @@ describe("a receiver in a careless application", () => {
           throw new Error("no such header");
         };
         const handler = toNodeHandler(receiver, { clientAddress });
-        await withServer(handler, async (port) => {
+        await withListening(createServer(handler), async (port) => {
           expect((await fetch(`http://127.0.0.1:${port}/orders`)).status).toBe(404);
           const { body, headers } = stripeCallback();
           const url = `http://127.0.0.1:${port}${CALLBACK_PATH}`;
@@ -110,7 +98,7 @@ describe("a receiver in a careless application", () => {
   it("close() waits for a body that is still arriving, and its event is handled", () =>
     onSqlite((target) =>
       withApplication(target, async ({ receiver }) => {
-        await withServer(toNodeHandler(receiver), async (port) => {
+        await withListening(createServer(toNodeHandler(receiver)), async (port) => {
           await receiver.ready();
           const { body, headers } = stripeCallback();
           const length = Buffer.byteLength(body);

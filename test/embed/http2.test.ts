@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect, createSecureServer } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { type Receiver, toAdminHandler, toNodeHandler } from "../../src/embed/index.ts";
@@ -14,6 +13,7 @@ import {
 } from "../support/application.ts";
 import { certificate } from "../support/certificate.ts";
 import { withDatabase } from "../support/databases.ts";
+import { withListening } from "../support/listening-server.ts";
 
 interface Scene {
   readonly receiver: Receiver;
@@ -32,16 +32,14 @@ function withHttp2(use: (scene: Scene) => Promise<void>, options: ApplicationOpt
         const server = createSecureServer({ key, cert, allowHTTP1: true }, (request, response) =>
           callbacks(request, response, () => page(request, response)),
         );
-        server.listen(0, "127.0.0.1");
-        await once(server, "listening");
-        const origin = `https://localhost:${(server.address() as AddressInfo).port}`;
-        const session = connect(origin, { ca: cert });
-        try {
-          await use({ receiver, session });
-        } finally {
-          session.destroy();
-          await new Promise((resolve) => void server.close(resolve));
-        }
+        await withListening(server, async (port) => {
+          const session = connect(`https://localhost:${port}`, { ca: cert });
+          try {
+            await use({ receiver, session });
+          } finally {
+            session.destroy();
+          }
+        });
       },
       options,
     ),

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Receiver, toNodeHandler } from "../../src/embed/index.ts";
@@ -17,6 +16,7 @@ import {
 } from "../support/application.ts";
 import { withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
+import { withListening } from "../support/listening-server.ts";
 import type { Target } from "../support/open-target.ts";
 import { closeConnections, connectFrom } from "../support/raw-connection.ts";
 import type { TestReceiver } from "../support/receiver.ts";
@@ -39,15 +39,9 @@ function withServer(
     withApplication(
       target,
       async ({ receiver, lines }) => {
-        const server = createServer(listenerOf(receiver));
-        await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-        const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-        try {
-          await use({ receiver, origin, lines, target });
-        } finally {
-          server.closeAllConnections();
-          await new Promise((resolve) => void server.close(resolve));
-        }
+        await withListening(createServer(listenerOf(receiver)), (port) =>
+          use({ receiver, origin: `http://127.0.0.1:${port}`, lines, target }),
+        );
       },
       options,
     ),
