@@ -1,5 +1,4 @@
-import { configuredSources, type Loaded, maskOf } from "../configured/index.ts";
-import { createLogger, SecretValues } from "../observability/index.ts";
+import { type Loaded, openMaskedLog } from "../configured/index.ts";
 import { openEmbeddedAdmin } from "./admin-parts.ts";
 import { assemble } from "./assemble.ts";
 import { UndoSteps } from "./undo-steps.ts";
@@ -16,10 +15,8 @@ export async function withCommandAdmin<T>(
   { config, handlers, migrations }: Loaded,
   use: (admin: { readonly origin: string; readonly fetch: typeof fetch }) => Promise<T>,
 ): Promise<T> {
-  const secretValues = new SecretValues(config.secretValues);
-  const mask = maskOf(config, { configured: await configuredSources(config), secretValues });
   // Standard output is the command's.
-  const logger = createLogger({ level: "error", mask, destination: process.stderr });
+  const { logger, secretValues } = await openMaskedLog(config, { level: "error", destination: process.stderr });
   const undo = new UndoSteps(logger);
   try {
     const assembled = await assemble(config, { handlers, migrations, logger, secretValues }, undo);

@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { type RunningReceiver, start } from "../app/index.ts";
-import { configuredSources, maskOf, sourceUrl } from "../configured/index.ts";
-import { closeLogger, createLogger, type Logger, SecretValues } from "../observability/index.ts";
+import { configuredSources, openMaskedLog, sourceUrl } from "../configured/index.ts";
+import { closeLogger, type Logger } from "../observability/index.ts";
 import { withTimeout } from "../system/index.ts";
 import {
   type ConfigurationOptions,
@@ -27,9 +27,7 @@ export function serveCommand(): Command {
 
 async function serve(loaded: LoadedConfiguration): Promise<void> {
   const { config, handlers, migrations } = loaded;
-  const secretValues = new SecretValues(config.secretValues);
-  const mask = maskOf(config, { configured: await configuredSources(config), secretValues });
-  const logger = createLogger({ level: config.logLevel, mask });
+  const { logger, secretValues } = await openMaskedLog(config);
   const signalled = Promise.withResolvers<NodeJS.Signals>();
   // Before the start, so that a signal during the start is handled too.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, signalled.resolve);

@@ -1,6 +1,7 @@
 export * from "./configured-sources.ts";
 export * from "./database.ts";
 export * from "./handlers.ts";
+export * from "./masked-log.ts";
 export * from "./masks.ts";
 export * from "./notification-channels.ts";
 export * from "./platform.ts";

@@ -1,8 +1,8 @@
 import { type Assembled, assemble, beginRounds, receiveParts, takeStore, UndoSteps } from "../app/index.ts";
 import type { Config, ConfigFile } from "../config/index.ts";
-import { configuredSources, maskOf } from "../configured/index.ts";
+import { openMaskedLog } from "../configured/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { createLogger, type Logger, SecretValues } from "../observability/index.ts";
+import type { Logger, SecretValues } from "../observability/index.ts";
 import { type Exchange, RequestSequence, UnverifiedBodies } from "../receive/index.ts";
 import { createCalledWork } from "./called-work.ts";
 import { logDestination } from "./log-destination.ts";
@@ -18,9 +18,7 @@ const CLOSE_GRACE_MS = 2_000;
  * the log says why.
  */
 export async function openReceiver(config: Config, file: ConfigFile, options: ReceiverOptions) {
-  const secretValues = new SecretValues(config.secretValues);
-  const mask = maskOf(config, { configured: await configuredSources(config), secretValues });
-  const logger = createLogger({ level: config.logLevel, mask, destination: logDestination(options.logger) });
+  const { logger, secretValues } = await openMaskedLog(config, { destination: logDestination(options.logger) });
   const undo = new UndoSteps(logger);
   try {
     return await open(config, file, { ...options, logger, secretValues }, undo);

@@ -23,7 +23,7 @@ interface DestinationStream {
   write(line: string): void;
 }
 
-interface LoggerOptions {
+export interface LoggerOptions {
   readonly level: string;
   readonly mask: Mask;
   readonly destination?: DestinationStream;
