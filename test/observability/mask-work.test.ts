@@ -110,6 +110,8 @@ function shapesOf(bytes: number): Record<string, string> {
       .join(" ")
       .slice(0, bytes - 8)}"]`,
     "pairs in JSON in a string": listOf('"{\\"a\\":\\"code=1:2\\"}"', bytes),
+    "escapes that JSON does not have": listOf('"{\\"a\\":\\"\\{"', bytes),
+    "strings that end inside an escape": listOf('"\\u00"', bytes),
     "secret keys": listOf('{"pin":1}', bytes),
     "one long key": `{"${filled("aB", bytes)}":1}`,
     "JSON in a string in a string": nested,
