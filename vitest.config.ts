@@ -13,6 +13,7 @@ export default defineConfig({
     // Half of the time of a run would go into evaluating the same modules for each file.
     isolate: false,
     maxWorkers: 2,
+    maxConcurrency: 20,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     tags: [{ name: "full", description: "long by nature: `npm run test:full` runs it, `npm test` does not" }],

@@ -224,7 +224,7 @@ describe("an export of the callback log", () => {
       await until(async () => (await exporting(receiver, "")).status === 200, 5_000);
     }));
 
-  it("an export breaks off when its owner signs out, and others go on", () =>
+  it("an export breaks off when its owner signs out, and others go on", { tags: "full" }, () =>
     withReceiver("sqlite", async (receiver) => {
       await append(receiver.target, 300, { requestBody: "x".repeat(60_000) });
       const page = new OwnPage(receiver.adminOrigin);
@@ -239,7 +239,8 @@ describe("an export of the callback log", () => {
       expect((await page.ask("DELETE", "/api/v1/session")).status).toBe(204);
       await expect(text(own)).rejects.toThrow("aborted");
       expect((await text(other)).trimEnd().split("\n")).toHaveLength(300);
-    }));
+    }),
+  );
 
   it("an export ends with its reader and with the process", () =>
     withDatabase("sqlite", async (target) => {

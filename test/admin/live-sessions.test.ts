@@ -60,7 +60,7 @@ describeFullOnPostgres("a live stream of a session on %s", (dialect) => {
 });
 
 describe("a live stream of a session", () => {
-  it("a live stream ends when its session expires", () => {
+  it("a live stream ends when its session expires", { tags: "full" }, () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withReceiver(

@@ -77,26 +77,29 @@ describeFullOnPostgres("a live stream on %s", (dialect) => {
       });
     }));
 
-  it("a live stream sends each callback once when two processes respond at the same time", { timeout: 90_000 }, () =>
-    withDatabase(dialect, async (target) => {
-      const receivers = [await startReceiver(target), await startReceiver(target)] as const;
-      const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
-      try {
-        await withListening(receivers[0].adminOrigin, {}, async (listening) => {
-          const sent = ids.map((id, index) => receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })));
-          expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
-          await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
-          await receivers[0].send(payment({ event_id: "last" }));
-          await until(() => listening.eventIds().includes("last"), LIMIT_MS);
-          expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
-        });
-      } finally {
-        for (const receiver of receivers) await receiver.stop();
-      }
-    }),
+  it(
+    "a live stream sends each callback once when two processes respond at the same time",
+    { tags: "full", timeout: 90_000 },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const receivers = [await startReceiver(target), await startReceiver(target)] as const;
+        const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
+        try {
+          await withListening(receivers[0].adminOrigin, {}, async (listening) => {
+            const sent = ids.map((id, index) => receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })));
+            expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
+            await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
+            await receivers[0].send(payment({ event_id: "last" }));
+            await until(() => listening.eventIds().includes("last"), LIMIT_MS);
+            expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
+          });
+        } finally {
+          for (const receiver of receivers) await receiver.stop();
+        }
+      }),
   );
 
-  it("a reconnecting client gets the missed callbacks, each once", () =>
+  it("a reconnecting client gets the missed callbacks, each once", { tags: "full" }, () =>
     withReceiver(dialect, async (receiver) => {
       /** Sent when the stream is open. */
       const onceOpen = (id: string) => {
@@ -121,7 +124,8 @@ describeFullOnPostgres("a live stream on %s", (dialect) => {
         return callbacksOf(messages).length === 3;
       });
       expect(callbacksOf(again)).toEqual(["missed-1", "missed-2", "fresh"]);
-    }));
+    }),
+  );
 
   it("a live stream starts at the end of a long log, and replays at most a thousand missed callbacks", () =>
     withReceiver(dialect, async (receiver) => {
@@ -188,26 +192,30 @@ async function withOpenRows<T>(
 }
 
 describe("a live stream on PostgreSQL, where a row may become visible after one with a higher id", () => {
-  it("a live stream sends a row that becomes visible late, from a transaction before or after its start", () =>
-    withReceiver("postgres", async (receiver) =>
-      withOpenRows(receiver.target, ["late-1"], async ([early]) => {
-        await receiver.send(payment({ event_id: "before" }));
-        await withListening(receiver.adminOrigin, {}, (listening) =>
-          withOpenRows(receiver.target, ["late-2", "never"], async ([late, never]) => {
-            await append(receiver.target, ["after"]);
-            await until(() => listening.requestIds().length === 1, LIMIT_MS);
-            await late?.query("COMMIT");
-            await until(() => listening.requestIds().length === 2, LIMIT_MS);
-            await never?.query("ROLLBACK");
-            await early?.query("COMMIT");
-            await append(receiver.target, ["last"]);
-            await until(() => listening.requestIds().length === 4, LIMIT_MS);
-            expect(listening.requestIds().slice(0, 2)).toEqual(["after", "late-2"]);
-            expect(listening.requestIds().slice(2).sort()).toEqual(["last", "late-1"]);
-          }),
-        );
-      }),
-    ));
+  it(
+    "a live stream sends a row that becomes visible late, from a transaction before or after its start",
+    { tags: "full" },
+    () =>
+      withReceiver("postgres", async (receiver) =>
+        withOpenRows(receiver.target, ["late-1"], async ([early]) => {
+          await receiver.send(payment({ event_id: "before" }));
+          await withListening(receiver.adminOrigin, {}, (listening) =>
+            withOpenRows(receiver.target, ["late-2", "never"], async ([late, never]) => {
+              await append(receiver.target, ["after"]);
+              await until(() => listening.requestIds().length === 1, LIMIT_MS);
+              await late?.query("COMMIT");
+              await until(() => listening.requestIds().length === 2, LIMIT_MS);
+              await never?.query("ROLLBACK");
+              await early?.query("COMMIT");
+              await append(receiver.target, ["last"]);
+              await until(() => listening.requestIds().length === 4, LIMIT_MS);
+              expect(listening.requestIds().slice(0, 2)).toEqual(["after", "late-2"]);
+              expect(listening.requestIds().slice(2).sort()).toEqual(["last", "late-1"]);
+            }),
+          );
+        }),
+      ),
+  );
 
   it("a client that was disconnected when a late row became visible gets it after reconnecting", () =>
     withReceiver("postgres", async (receiver) => {

@@ -30,10 +30,14 @@ describe("the target of oncehook copy", () => {
     }),
   );
 
-  it("a second copy refuses a target with one differing row, although the number of rows is equal", () =>
-    withBoth(async (target, copied) => {
-      await copied();
-      await execute(target, "UPDATE oncehook_records SET result = '{}'");
-      await expect(copied()).rejects.toThrow("the target has rows of its own");
-    }));
+  it(
+    "a second copy refuses a target with one differing row, although the number of rows is equal",
+    { tags: "full" },
+    () =>
+      withBoth(async (target, copied) => {
+        await copied();
+        await execute(target, "UPDATE oncehook_records SET result = '{}'");
+        await expect(copied()).rejects.toThrow("the target has rows of its own");
+      }),
+  );
 });

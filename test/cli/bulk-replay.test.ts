@@ -35,7 +35,7 @@ function withFailures(
 }
 
 describe("many failures at the command line", () => {
-  it("a bulk replay runs to the last failure, and exits 1 where one fails again", () =>
+  it("a bulk replay runs to the last failure, and exits 1 where one fails again", { tags: "full" }, () =>
     withFailures(async (run, receiver) => {
       plan.broken = (id) => id === "evt_2";
       const first = await run("replay", "--state", "exhausted", "--per-second", "50", "--wait");
@@ -54,7 +54,8 @@ describe("many failures at the command line", () => {
         succeeded: 1,
       });
       expect(await receiver.count("oncehook_failures")).toBe(0);
-    }));
+    }),
+  );
 
   it("a bulk replay starts without waiting by default, and replays nothing where nothing matches", () =>
     withFailures(async (run) => {

@@ -71,7 +71,7 @@ describe("the command line", () => {
       expect(stderr).toContain("Did you mean serve?");
     }));
 
-  it("the command line names every wrong variable without a stack, and exits 1", () =>
+  it("the command line names every wrong variable without a stack, and exits 1", { tags: "full" }, () =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(["serve"], {
         PORT: "many",
@@ -85,9 +85,10 @@ describe("the command line", () => {
           '  PORT: got "many", expected a whole number from 0 to 65535 (0: any free port)\n' +
           '  RETRY_MAX: got "-1", expected a whole number from 0 to 100\n',
       );
-    }));
+    }),
+  );
 
-  it("a start reports a taken port without a stack", () =>
+  it("a start reports a taken port without a stack", { tags: "full" }, () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target);
       await inFolder(async (_folder, run) => {
@@ -98,7 +99,8 @@ describe("the command line", () => {
       });
       server.child.kill("SIGTERM");
       await server.ended;
-    }));
+    }),
+  );
 
   it.each([
     [
@@ -128,29 +130,33 @@ describe("the command line", () => {
       expect([code, stdout]).toEqual([0, `${signHmac(SECRET, Buffer.from('{"a":1}\n'))}\n`]);
     }));
 
-  it("oncehook send prints the response to a signed callback, and the same id again is a duplicate", () =>
-    withDatabase("sqlite", async (target) => {
-      const server = await startServer(target);
-      await inFolder(async (_folder, run) => {
-        const env = {
-          PORT: new URL(server.url).port,
-          ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
-        };
-        const first = await run(
-          ["send", "payment_notify", "--id", "evt-cli", "--data", '{"order_id":"o9","amount":1}'],
-          env,
-        );
-        expect([first.code, first.stderr]).toEqual([0, ""]);
-        expect(first.stdout).toContain('200\n{"status":"success","data":{"order_id":"o9"}}');
-        const again = await run(["send", "payment_notify", "--id", "evt-cli"], env);
-        expect(again.stdout).toContain('{"status":"already_processed"}');
-        const unknown = await run(["send", "nobody_knows", "--data", "{}"], env);
-        expect(unknown.code).toBe(1);
-        expect(unknown.stdout).toContain("400\n");
-      });
-      server.child.kill("SIGTERM");
-      await server.ended;
-    }));
+  it(
+    "oncehook send prints the response to a signed callback, and the same id again is a duplicate",
+    { tags: "full" },
+    () =>
+      withDatabase("sqlite", async (target) => {
+        const server = await startServer(target);
+        await inFolder(async (_folder, run) => {
+          const env = {
+            PORT: new URL(server.url).port,
+            ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+          };
+          const first = await run(
+            ["send", "payment_notify", "--id", "evt-cli", "--data", '{"order_id":"o9","amount":1}'],
+            env,
+          );
+          expect([first.code, first.stderr]).toEqual([0, ""]);
+          expect(first.stdout).toContain('200\n{"status":"success","data":{"order_id":"o9"}}');
+          const again = await run(["send", "payment_notify", "--id", "evt-cli"], env);
+          expect(again.stdout).toContain('{"status":"already_processed"}');
+          const unknown = await run(["send", "nobody_knows", "--data", "{}"], env);
+          expect(unknown.code).toBe(1);
+          expect(unknown.stdout).toContain("400\n");
+        });
+        server.child.kill("SIGTERM");
+        await server.ended;
+      }),
+  );
 
   it.each([
     [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object', 2],

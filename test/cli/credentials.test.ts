@@ -167,7 +167,7 @@ describe("oncehook doctor", () => {
     }),
   );
 
-  it("doctor reports a platform key that fits none of the algorithms", async () => {
+  it("doctor reports a platform key that fits none of the algorithms", { tags: "full" }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
     try {
       const { publicKey } = generateKeyPairSync("ed25519");

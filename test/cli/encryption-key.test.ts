@@ -45,10 +45,11 @@ it("a start and doctor refuse another ENCRYPTION_KEY than the database's", { tag
   }),
 );
 
-it("migrate accepts a new ENCRYPTION_KEY after the old one was lost", () =>
+it("migrate accepts a new ENCRYPTION_KEY after the old one was lost", { tags: "full" }, () =>
   onUsedDatabase(async (run) => {
     expect((await run(["migrate"], { ENCRYPTION_KEY: NEW_KEY })).code).toBe(1);
     expect((await run(["migrate", "--accept-new-key"], { ENCRYPTION_KEY: NEW_KEY })).code).toBe(0);
     expect((await run(["migrate"], { ENCRYPTION_KEY: NEW_KEY })).code).toBe(0);
     expect((await run(["doctor"], { ENCRYPTION_KEY: KEY })).stdout).toContain("FAILURE ENCRYPTION_KEY");
-  }));
+  }),
+);

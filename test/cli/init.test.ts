@@ -93,22 +93,26 @@ describe("oncehook init", () => {
     }),
   );
 
-  it("init writes a project that starts, reads its .env.example, and handles the suggested callback", () =>
-    inProject(async (folder, { stdout }) => {
-      const [, data = ""] = /send parcel_shipped --data '(.+)'/.exec(stdout) ?? [];
-      await withDatabase("sqlite", async (target) => {
-        const server = await startServer(target, {}, folder);
-        const event = { event_id: "e1", event_type: "parcel_shipped", timestamp: 1, data: JSON.parse(data) };
-        expect((await server.send(event)).body).toEqual({ status: "success", data: { parcel_id: "p1" } });
-        // A project has no script of that name.
-        expect(server.stderr()).not.toContain("npm run");
-        server.child.kill("SIGTERM");
-        expect(await server.ended).toBe(0);
-      });
-      const env = { PATH: process.env.PATH, SIGNING_SECRET: SECRET };
-      const signing = ["sign", "tsconfig.json", "--env", ".env.example"];
-      expect(await runCommandLine(signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
-    }));
+  it(
+    "init writes a project that starts, reads its .env.example, and handles the suggested callback",
+    { tags: "full" },
+    () =>
+      inProject(async (folder, { stdout }) => {
+        const [, data = ""] = /send parcel_shipped --data '(.+)'/.exec(stdout) ?? [];
+        await withDatabase("sqlite", async (target) => {
+          const server = await startServer(target, {}, folder);
+          const event = { event_id: "e1", event_type: "parcel_shipped", timestamp: 1, data: JSON.parse(data) };
+          expect((await server.send(event)).body).toEqual({ status: "success", data: { parcel_id: "p1" } });
+          // A project has no script of that name.
+          expect(server.stderr()).not.toContain("npm run");
+          server.child.kill("SIGTERM");
+          expect(await server.ended).toBe(0);
+        });
+        const env = { PATH: process.env.PATH, SIGNING_SECRET: SECRET };
+        const signing = ["sign", "tsconfig.json", "--env", ".env.example"];
+        expect(await runCommandLine(signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
+      }),
+  );
 
   it("init makes the folder, names what it wrote, and prints the next commands", () =>
     inFolder(async (folder) => {

@@ -18,7 +18,7 @@ const send = (url: string, ...args: string[]) =>
     CALLBACK_BASE_URL: url,
   });
 
-it("a repeated send has the same body, id, timestamp and data, so that nothing is warned of", () =>
+it("a repeated send has the same body, id, timestamp and data, so that nothing is warned of", { tags: "full" }, () =>
   withDatabase("sqlite", async (target) => {
     const server = await startServer(target);
     const same = ["--id", "evt_1", "--timestamp", "1750000000", "--data", '{"order_id":"o1","amount":1}'];
@@ -29,12 +29,13 @@ it("a repeated send has the same body, id, timestamp and data, so that nothing i
     expect(await rowsOf(target, "SELECT event_id FROM oncehook_records")).toEqual([{ event_id: "evt_1" }]);
     server.child.kill("SIGTERM");
     await server.ended;
-  }));
+  }),
+);
 
 it.each([
   ["RATE_LIMIT_CALLBACK", "RATE_LIMIT_DEFAULT"],
   ["RATE_LIMIT_DEFAULT", "RATE_LIMIT_CALLBACK"],
-])("a send refused by %s reports for how long", (used, other) =>
+])("a send refused by %s reports for how long", { tags: "full" }, (used, other) =>
   withDatabase("sqlite", async (target) => {
     const server = await startServer(target, { [used]: "1/hour", [other]: "off" });
     expect((await send(server.url)).code).toBe(0);

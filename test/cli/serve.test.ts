@@ -88,7 +88,7 @@ export default {};
 `;
 
 describe("the first lines of a start", () => {
-  it("the start prints the address of each source, and a command that sends to one", () =>
+  it("the start prints the address of each source, and a command that sends to one", { tags: "full" }, () =>
     withDatabase("sqlite", async (target) => {
       const sources = {
         SOURCES: "stripe,github",
@@ -101,38 +101,47 @@ describe("the first lines of a start", () => {
       expect(server.stderr()).toMatch(/^Try it: .+ send --source stripe \S+$/m);
       server.child.kill("SIGTERM");
       await server.ended;
-    }));
+    }),
+  );
 });
 
 describe("a stop that fails", () => {
-  it("a receiver whose store does not close logs why, and exits with 1 before the drain's time limit", () =>
-    withDatabase("sqlite", async (target) => {
-      const folder = await mkdtemp(join(tmpdir(), "oncehook-serve-"));
-      try {
-        await writeFile(join(folder, "oncehook.config.ts"), NOT_CLOSING);
-        const { child, ended, lastWords, ready } = await launchServer(target, {}, folder);
-        await ready;
-        child.kill("SIGTERM");
-        expect(await ended).toBe(1);
-        await until(() => lastWords().includes("stopped with errors"));
-        expect(lastWords()).toContain("the database does not close");
-        expect(lastWords()).not.toContain("did not finish");
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    }));
+  it(
+    "a receiver whose store does not close logs why, and exits with 1 before the drain's time limit",
+    { tags: "full" },
+    () =>
+      withDatabase("sqlite", async (target) => {
+        const folder = await mkdtemp(join(tmpdir(), "oncehook-serve-"));
+        try {
+          await writeFile(join(folder, "oncehook.config.ts"), NOT_CLOSING);
+          const { child, ended, lastWords, ready } = await launchServer(target, {}, folder);
+          await ready;
+          child.kill("SIGTERM");
+          expect(await ended).toBe(1);
+          await until(() => lastWords().includes("stopped with errors"));
+          expect(lastWords()).toContain("the database does not close");
+          expect(lastWords()).not.toContain("did not finish");
+        } finally {
+          await rm(folder, { recursive: true, force: true });
+        }
+      }),
+  );
 });
 
 describe("npm start", () => {
-  it("npm start forwards SIGTERM, so that the receiver drains and npm exits 0, with a complete log in order", () =>
-    withDatabase("sqlite", (target) =>
-      withNpmStart(target, async ({ adminUrl, stop }) => {
-        const { ending, messages } = await stop();
-        expect(ending).toEqual([0, null]);
-        expect(messages.slice(-3)).toEqual(["serving", "draining", "stopped"]);
-        await expect(fetch(`${adminUrl}/healthz`)).rejects.toThrow();
-      }),
-    ));
+  it(
+    "npm start forwards SIGTERM, so that the receiver drains and npm exits 0, with a complete log in order",
+    { tags: "full" },
+    () =>
+      withDatabase("sqlite", (target) =>
+        withNpmStart(target, async ({ adminUrl, stop }) => {
+          const { ending, messages } = await stop();
+          expect(ending).toEqual([0, null]);
+          expect(messages.slice(-3)).toEqual(["serving", "draining", "stopped"]);
+          await expect(fetch(`${adminUrl}/healthz`)).rejects.toThrow();
+        }),
+      ),
+  );
 });
 
 /** Delivers every event, acknowledged ones again, and kills the process after so many answers. */

@@ -47,7 +47,7 @@ async function seed(store: Store, target: Target): Promise<void> {
   await execute(target, "UPDATE oncehook_deliveries SET state = 'dead' WHERE notification_id > 2");
 }
 
-describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect) => {
+describe.each(DIALECTS)("a list of which a filter leaves little on %s", { tags: "full" }, (dialect) => {
   it.each([
     ["failures", rareFailures, ["second", "first"]],
     ["records of a source", recordsOfSource, ["second", "first"]],

@@ -86,7 +86,7 @@ const FILTERS: readonly (readonly [string, CallbackFilter])[] = [
 ];
 
 describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
-  it("a search finds the matches of each filter, page by page, without gaps or repetitions", () =>
+  it("a search finds the matches of each filter, page by page, without gaps or repetitions", { tags: "full" }, () =>
     withStore(dialect, async (store) => {
       const all = await fill(store, mixed(700));
       for (const [name, filter] of FILTERS) {
@@ -104,7 +104,8 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
         "times after all of them",
         "times before all of them",
       ]);
-    }));
+    }),
+  );
 
   it("a search ends at its time limit, reports its position, and continues from there", () =>
     withStore(dialect, async (store) => {

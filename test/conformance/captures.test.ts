@@ -42,40 +42,44 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await names(store)).toEqual(["r1", "r2", "r3"]);
     }));
 
-  it("a captured request never appears behind a reader, though several processes write at the same time", () =>
-    withDatabase(dialect, async (target) => {
-      const stores = await Promise.all([1, 2, 3].map(async () => (await openTarget(target)).store));
-      const [reader, ...writers] = stores;
-      const seen: string[] = [];
-      let id = 0;
-      const read = async () => {
-        for (const request of await reader!.captures.after(id, ALL)) {
-          id = request.id;
-          seen.push(request.requestId);
+  it(
+    "a captured request never appears behind a reader, though several processes write at the same time",
+    { tags: "full" },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const stores = await Promise.all([1, 2, 3].map(async () => (await openTarget(target)).store));
+        const [reader, ...writers] = stores;
+        const seen: string[] = [];
+        let id = 0;
+        const read = async () => {
+          for (const request of await reader!.captures.after(id, ALL)) {
+            id = request.id;
+            seen.push(request.requestId);
+          }
+        };
+        const write = async (store: Captures, writer: string) => {
+          for (let group = 0; group < 12; group += 1)
+            await store.append(named(1, 15).map((name) => heard(`${writer}-${group}-${name}`)));
+        };
+        let isWriting = true;
+        const written = Promise.all(
+          writers.flatMap(({ captures: store }, writer) =>
+            ["a", "b", "c"].map((hand) => write(store, `${writer}${hand}`)),
+          ),
+        ).finally(() => {
+          isWriting = false;
+        });
+        while (isWriting) {
+          await read();
+          await nextTurn();
         }
-      };
-      const write = async (store: Captures, writer: string) => {
-        for (let group = 0; group < 12; group += 1)
-          await store.append(named(1, 15).map((name) => heard(`${writer}-${group}-${name}`)));
-      };
-      let isWriting = true;
-      const written = Promise.all(
-        writers.flatMap(({ captures: store }, writer) =>
-          ["a", "b", "c"].map((hand) => write(store, `${writer}${hand}`)),
-        ),
-      ).finally(() => {
-        isWriting = false;
-      });
-      while (isWriting) {
+        await written;
         await read();
-        await nextTurn();
-      }
-      await written;
-      await read();
-      for (const store of stores) await store.close();
-      expect(new Set(seen).size).toBe(seen.length);
-      expect(seen).toHaveLength(2 * 3 * 12 * 15);
-    }));
+        for (const store of stores) await store.close();
+        expect(new Set(seen).size).toBe(seen.length);
+        expect(seen).toHaveLength(2 * 3 * 12 * 15);
+      }),
+  );
 
   it.each([
     ["in number", { rows: 3, bytes: 1_000_000, since: T0 }, 7],

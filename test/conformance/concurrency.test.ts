@@ -106,21 +106,25 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
 const WAITING_FOR_LOCKS =
   "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-it("a duplicate on postgres that waited long for a group waits for its event in a transaction of its own", () =>
-  withStore("postgres", async (store, target) => {
-    const begun = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
-    const handle = async () => {
-      begun.resolve();
-      await gate.promise;
-      return { result: {} };
-    };
-    const first = runOnce(store, newRecord("e1"), handle, committing());
-    await begun.promise;
-    const second = runOnce(store, newRecord("e1"), handle, committing());
-    await until(async () => (await rowsOf(target, WAITING_FOR_LOCKS)).length === 1).finally(gate.resolve);
-    expect([(await first).kind, (await second).kind]).toEqual(["completed", "duplicate"]);
-  }));
+it(
+  "a duplicate on postgres that waited long for a group waits for its event in a transaction of its own",
+  { tags: "full" },
+  () =>
+    withStore("postgres", async (store, target) => {
+      const begun = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const handle = async () => {
+        begun.resolve();
+        await gate.promise;
+        return { result: {} };
+      };
+      const first = runOnce(store, newRecord("e1"), handle, committing());
+      await begun.promise;
+      const second = runOnce(store, newRecord("e1"), handle, committing());
+      await until(async () => (await rowsOf(target, WAITING_FOR_LOCKS)).length === 1).finally(gate.resolve);
+      expect([(await first).kind, (await second).kind]).toEqual(["completed", "duplicate"]);
+    }),
+);
 
 it("a redelivery on postgres of an event that was handled alone waits for nothing", () =>
   withStore("postgres", async (store) => {

@@ -272,29 +272,33 @@ describe("a server that falls silent without closing its connections", () => {
     ),
   );
 
-  it("a silent server delays no event past its deadline, neither before its handler nor at its COMMIT", () =>
-    withDatabase("postgres", (target) =>
-      withWire(target.url, async (wire) => {
-        // So few connections serve each event by itself.
-        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { poolSize: 2 });
-        try {
-          await Promise.all([store.ping(), store.ping()]);
-          const handle = async () => {
-            wire.freeze();
-            return { result: {} };
-          };
-          const begun = performance.now();
-          const lost = runOnce(store, newRecord("e1"), handle, committing(600));
-          await expect(lost).rejects.toMatchObject({ reason: "commit_unknown" });
-          const unanswered = runOnce(store, newRecord("e2"), handle, committing(600));
-          await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", handlerStarted: false });
-          expect(performance.now() - begun).toBeLessThan(4_000);
-        } finally {
-          wire.cutAll();
-          await store.close();
-        }
-      }),
-    ));
+  it(
+    "a silent server delays no event past its deadline, neither before its handler nor at its COMMIT",
+    { tags: "full" },
+    () =>
+      withDatabase("postgres", (target) =>
+        withWire(target.url, async (wire) => {
+          // So few connections serve each event by itself.
+          const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { poolSize: 2 });
+          try {
+            await Promise.all([store.ping(), store.ping()]);
+            const handle = async () => {
+              wire.freeze();
+              return { result: {} };
+            };
+            const begun = performance.now();
+            const lost = runOnce(store, newRecord("e1"), handle, committing(600));
+            await expect(lost).rejects.toMatchObject({ reason: "commit_unknown" });
+            const unanswered = runOnce(store, newRecord("e2"), handle, committing(600));
+            await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", handlerStarted: false });
+            expect(performance.now() - begun).toBeLessThan(4_000);
+          } finally {
+            wire.cutAll();
+            await store.close();
+          }
+        }),
+      ),
+  );
 
   it("silent connections delay no look-up on the others", { tags: "full" }, () =>
     withDatabase("postgres", (target) =>

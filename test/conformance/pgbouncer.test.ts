@@ -61,7 +61,9 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
       }),
     );
 
-  it("processes with different handlers each run their own statements, in their own schema", () => share(500));
+  it("processes with different handlers each run their own statements, in their own schema", { tags: "full" }, () =>
+    share(500),
+  );
 
   it(
     "processes with different handlers each run their own statements for a minute",
@@ -87,7 +89,7 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
       }),
     ));
 
-  it("a handler's settings, roles and temporary tables end with its event, and its limits hold", () =>
+  it("a handler's settings, roles and temporary tables end with its event, and its limits hold", { tags: "full" }, () =>
     withDatabase("postgres", (target) =>
       withPgbouncer(
         target.url,
@@ -139,7 +141,8 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
         // One connection, so that each event has what the one before left.
         ["default_pool_size = 1"],
       ),
-    ));
+    ),
+  );
 
   it("a copy into a database behind a pooler is refused before anything is read", () =>
     withDatabase("postgres", (target) =>

@@ -50,7 +50,9 @@ describe("a PostgreSQL that cannot be used", () => {
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
-  it("the error names a port without a listener, and one without a response, within three seconds", async () => {
+  it("the error names a port without a listener, and one without a response, within three seconds", {
+    tags: "full",
+  }, async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as { port: number };

@@ -53,7 +53,7 @@ describe("a start on postgres", () => {
       }),
     ));
 
-  it("a start whose migrations take more than a minute waits for their COMMIT", () =>
+  it("a start whose migrations take more than a minute waits for their COMMIT", { tags: "full" }, () =>
     withDatabase("postgres", async (target) => {
       const { now } = performance;
       const long = {
@@ -70,7 +70,8 @@ describe("a start on postgres", () => {
       } finally {
         vi.restoreAllMocks();
       }
-    }));
+    }),
+  );
 
   it("a start leaves no session behind, whether it is refused or its store closed", () =>
     withDatabase("postgres", async (target) => {

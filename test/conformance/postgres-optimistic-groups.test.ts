@@ -81,7 +81,7 @@ describe("an optimistic group on postgres", () => {
         expect(await rowsOf(target, "SELECT balance FROM account")).toEqual([{ balance: events }]);
       });
 
-    it("an optimistic group loses no update of one row in 500 events", () => expectNoLostUpdate(500));
+    it("an optimistic group loses no update of one row in 500 events", { tags: "full" }, () => expectNoLostUpdate(500));
 
     it("an optimistic group loses no update of one row in 10,000 events", { tags: "full", timeout: 180_000 }, () =>
       expectNoLostUpdate(10_000),

@@ -57,34 +57,38 @@ describe("DATABASE_SCHEMA with qualified names", () => {
       expect(own.filter((text) => unqualified.test(text))).toEqual([]);
     }));
 
-  it("tables of the same names in another schema of the path are never touched, whatever a handler does to the path", () =>
-    withDatabase("postgres", async (target) => {
-      await execute(target, "CREATE SCHEMA decoy");
-      const decoy = await openTarget(target, { schema: "decoy" });
-      await decoy.store.close();
-      await execute(target, "TRUNCATE decoy.oncehook_settings");
-      const { store } = await openTarget(target, { schema, migrations: [EFFECTS] });
-      try {
-        const order = { source: "shop", orderKey: "k", at: 1, sequence: null, staleBy: undefined };
-        const losing = async ({ tx }: Parameters<typeof addEffect>[0]) => {
-          await tx.execute(LOSE_PATH);
-          await takeOrder(tx, order, NOW);
-          return { result: {} };
-        };
-        await runOnce(store, newRecord("e1"), losing, committing());
-        await Promise.all(
-          ["e2", "e3"].map((id) => runOnce(store, newRecord(id), async () => ({ result: {} }), committing())),
-        );
-      } finally {
-        await store.close();
-      }
-      for (const table of ["records", "order_keys", "settings", "callbacks"])
-        expect(await countOf(target, `decoy.oncehook_${table}`)).toBe(0);
-      expect(await countOf(target, `"${schema}".oncehook_records`)).toBe(3);
-      expect(await countOf(target, `"${schema}".oncehook_order_keys`)).toBe(1);
-      expect(await inspectTarget(target, schema)).toMatchObject({ exists: true });
-      expect((await checkTarget(target, schema)).invariants).not.toEqual([]);
-    }));
+  it(
+    "tables of the same names in another schema of the path are never touched, whatever a handler does to the path",
+    { tags: "full" },
+    () =>
+      withDatabase("postgres", async (target) => {
+        await execute(target, "CREATE SCHEMA decoy");
+        const decoy = await openTarget(target, { schema: "decoy" });
+        await decoy.store.close();
+        await execute(target, "TRUNCATE decoy.oncehook_settings");
+        const { store } = await openTarget(target, { schema, migrations: [EFFECTS] });
+        try {
+          const order = { source: "shop", orderKey: "k", at: 1, sequence: null, staleBy: undefined };
+          const losing = async ({ tx }: Parameters<typeof addEffect>[0]) => {
+            await tx.execute(LOSE_PATH);
+            await takeOrder(tx, order, NOW);
+            return { result: {} };
+          };
+          await runOnce(store, newRecord("e1"), losing, committing());
+          await Promise.all(
+            ["e2", "e3"].map((id) => runOnce(store, newRecord(id), async () => ({ result: {} }), committing())),
+          );
+        } finally {
+          await store.close();
+        }
+        for (const table of ["records", "order_keys", "settings", "callbacks"])
+          expect(await countOf(target, `decoy.oncehook_${table}`)).toBe(0);
+        expect(await countOf(target, `"${schema}".oncehook_records`)).toBe(3);
+        expect(await countOf(target, `"${schema}".oncehook_order_keys`)).toBe(1);
+        expect(await inspectTarget(target, schema)).toMatchObject({ exists: true });
+        expect((await checkTarget(target, schema)).invariants).not.toEqual([]);
+      }),
+  );
 });
 
 describe("DATABASE_SCHEMA behind PgBouncer that drops startup parameters", () => {

@@ -53,7 +53,7 @@ const FEWEST_STATEMENTS = 25;
 const FEWEST_SEARCHING = 10;
 
 describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
-  it("the store never reads a whole table, whichever operation it runs", async () => {
+  it("the store never reads a whole table, whichever operation it runs", { tags: "full" }, async () => {
     await withStore(dialect, async (store, target) => {
       const seen = await statementsOf(() => everyOperation(store));
       const hot = dialect === "sqlite" ? [] : hotStatements();
@@ -67,7 +67,7 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
     });
   });
 
-  it("the store never reads or sorts the whole callback log, whatever the search", async () => {
+  it("the store never reads or sorts the whole callback log, whatever the search", { tags: "full" }, async () => {
     await withStore(dialect, async (store, target) => {
       // What is found decides what is asked next.
       await store.appendCallbacks([logRow({ eventId: "e1", outcome: "handler_failed" })]);
@@ -86,7 +86,7 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
     });
   });
 
-  it("a lease of due deliveries does not read those of other channels", async () => {
+  it("a lease of due deliveries does not read those of other channels", { tags: "full" }, async () => {
     await withStore(dialect, async (store, target) => {
       const seen = await statementsOf(() => store.notificationDeliveries.leaseDue(["email:a", "email:b"], LEASE, 10));
       await seedRows(target);

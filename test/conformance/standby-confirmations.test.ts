@@ -87,28 +87,32 @@ describe("what was seen on a PostgreSQL", () => {
     expect(await commits()).toBe(1);
   });
 
-  it("a confirmation without an answer is asked for again over another connection until the deadline", () =>
-    withWire(target.url, async (wire) => {
-      const through = createPool({ ...LIMITS, connection: wire.through(target.url), size: 1 });
-      through.on("connect", (client) => setResponseTimeout(client, 300));
-      const session = async () => {
-        const read = (client: pg.ClientBase) => client.query("SELECT pg_backend_pid() AS pid");
-        return (await withClient(through, within(5_000), read)).rows[0]?.pid;
-      };
-      const asked = new SynchronousStandbys(through);
-      const confirm = (deadline: number) => retryUntil(deadline, () => asked.confirm(deadline), transientReason);
-      await change("standbys = 'a'");
-      await asked.confirm(within(5_000));
-      const before = await session();
-      wire.silence();
-      await confirm(within(5_000));
-      expect(await commits()).toBe(2);
-      expect(await session()).not.toBe(before);
-      wire.freeze();
-      await expect(confirm(within(500))).rejects.toMatchObject({ reason: "unavailable" });
-      wire.cutAll();
-      await through.end();
-    }));
+  it(
+    "a confirmation without an answer is asked for again over another connection until the deadline",
+    { tags: "full" },
+    () =>
+      withWire(target.url, async (wire) => {
+        const through = createPool({ ...LIMITS, connection: wire.through(target.url), size: 1 });
+        through.on("connect", (client) => setResponseTimeout(client, 300));
+        const session = async () => {
+          const read = (client: pg.ClientBase) => client.query("SELECT pg_backend_pid() AS pid");
+          return (await withClient(through, within(5_000), read)).rows[0]?.pid;
+        };
+        const asked = new SynchronousStandbys(through);
+        const confirm = (deadline: number) => retryUntil(deadline, () => asked.confirm(deadline), transientReason);
+        await change("standbys = 'a'");
+        await asked.confirm(within(5_000));
+        const before = await session();
+        wire.silence();
+        await confirm(within(5_000));
+        expect(await commits()).toBe(2);
+        expect(await session()).not.toBe(before);
+        wire.freeze();
+        await expect(confirm(within(500))).rejects.toMatchObject({ reason: "unavailable" });
+        wire.cutAll();
+        await through.end();
+      }),
+  );
 
   it("the answer at the deadline is unknown, and an error that arrives later affects nothing else", async () => {
     await change("is_well = false");

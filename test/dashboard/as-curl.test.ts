@@ -28,23 +28,26 @@ async function withCommand<T>(use: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-it("a callback is copied as a command that signs and sends it again, without a secret", { timeout: LIMIT_MS }, () =>
-  withReceiver("sqlite", async (receiver) => {
-    // What a shell would take for its own.
-    await receiver.send(payment({ event_id: 'it\'s $(me) `and` \\ "you"' }));
-    const { body } = await receiver.admin("/api/v1/callbacks");
-    const [callback] = (body as { items: CallbackView[] }).items;
-    const command = asCurl(callback!, receiver.publicOrigin);
-    expect(command).not.toContain(SECRET);
-    expect(command).not.toMatch(/[0-9a-f]{64}/);
-    const { stdout } = await withCommand((folder) =>
-      run("sh", ["-c", command], {
-        cwd: folder,
-        env: { PATH: `${folder}:${process.env.PATH}`, SIGNING_SECRET: SECRET },
-      }),
-    );
-    expect(JSON.parse(stdout)).toEqual({ status: "already_processed" });
-  }),
+it(
+  "a callback is copied as a command that signs and sends it again, without a secret",
+  { tags: "full", timeout: LIMIT_MS },
+  () =>
+    withReceiver("sqlite", async (receiver) => {
+      // What a shell would take for its own.
+      await receiver.send(payment({ event_id: 'it\'s $(me) `and` \\ "you"' }));
+      const { body } = await receiver.admin("/api/v1/callbacks");
+      const [callback] = (body as { items: CallbackView[] }).items;
+      const command = asCurl(callback!, receiver.publicOrigin);
+      expect(command).not.toContain(SECRET);
+      expect(command).not.toMatch(/[0-9a-f]{64}/);
+      const { stdout } = await withCommand((folder) =>
+        run("sh", ["-c", command], {
+          cwd: folder,
+          env: { PATH: `${folder}:${process.env.PATH}`, SIGNING_SECRET: SECRET },
+        }),
+      );
+      expect(JSON.parse(stdout)).toEqual({ status: "already_processed" });
+    }),
 );
 
 it("the page states why a callback cannot be copied: a redirect, a body that is not kept, no request", () =>

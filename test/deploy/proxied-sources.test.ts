@@ -61,54 +61,58 @@ describe.each(PROXIES)("sources behind a real %s, in production mode", (name, st
   const lend = (use: (proxied: BehindAProxy) => Promise<void>) =>
     behindAProxy((files) => start(program, files), use, env, { sources: SOURCES, handlers: HANDLERS });
 
-  it("a receiver behind a proxy serves Stripe's, GitHub's and Shopify's callbacks at their addresses in production mode, 20 MB too", () =>
-    lend(async (proxied) => {
-      const deliver = (
-        path: string,
-        definition: SourceDefinition,
-        body: Buffer,
-        headers: Record<string, string> = {},
-      ) => {
-        const signature = definition.sign?.({ body, now: new Date() });
-        return ask(proxied, {
-          path,
-          body,
-          headers: { "content-type": "application/json", ...headers, ...signature },
-        });
-      };
-      const event = {
-        id: "evt_1",
-        object: "event",
-        type: "invoice.paid",
-        created: Math.floor(Date.now() / 1000),
-      };
-      const callbacks = [
-        deliver(
-          "/api/stripe/callback",
-          SOURCES.stripe,
-          Buffer.from(JSON.stringify({ ...event, data: { object: {} } })),
-        ),
-        deliver(
-          "/hooks/github",
-          SOURCES.code,
-          Buffer.from(JSON.stringify({ text: "x".repeat(GITHUB_BYTES - '{"text":""}'.length) })),
-          { "x-github-event": "push", "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958" },
-        ),
-        deliver("/api/shopify/callback", SOURCES.shopify, Buffer.from('{"id":820982911946154508}'), {
-          "x-shopify-topic": "orders/create",
-          "x-shopify-webhook-id": "b54557e4-bdd9-4b37-8a5f-bf7d70bcd043",
-          "x-shopify-shop-domain": "example.myshopify.com",
-          "x-shopify-triggered-at": new Date().toISOString(),
-        }),
-      ];
-      const answers = await Promise.all(callbacks);
-      expect(answers.map(({ status, text }) => [status, JSON.parse(text).status])).toEqual(
-        Array.from({ length: 3 }, () => [200, "success"]),
-      );
-      for (const name of Object.keys(SOURCES))
-        expect(await proxied.receiver.count("oncehook_notifications", `source = '${name}'`)).toBe(1);
-      const forged = await deliver("/api/stripe/callback", SOURCES.stripe, Buffer.from("{}"), {});
-      expect(forged.status).not.toBe(404);
-      expect((await ask(proxied, { path: "/api/paypal/callback", body: "{}" })).status).toBe(404);
-    }));
+  it(
+    "a receiver behind a proxy serves Stripe's, GitHub's and Shopify's callbacks at their addresses in production mode, 20 MB too",
+    { tags: "full" },
+    () =>
+      lend(async (proxied) => {
+        const deliver = (
+          path: string,
+          definition: SourceDefinition,
+          body: Buffer,
+          headers: Record<string, string> = {},
+        ) => {
+          const signature = definition.sign?.({ body, now: new Date() });
+          return ask(proxied, {
+            path,
+            body,
+            headers: { "content-type": "application/json", ...headers, ...signature },
+          });
+        };
+        const event = {
+          id: "evt_1",
+          object: "event",
+          type: "invoice.paid",
+          created: Math.floor(Date.now() / 1000),
+        };
+        const callbacks = [
+          deliver(
+            "/api/stripe/callback",
+            SOURCES.stripe,
+            Buffer.from(JSON.stringify({ ...event, data: { object: {} } })),
+          ),
+          deliver(
+            "/hooks/github",
+            SOURCES.code,
+            Buffer.from(JSON.stringify({ text: "x".repeat(GITHUB_BYTES - '{"text":""}'.length) })),
+            { "x-github-event": "push", "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958" },
+          ),
+          deliver("/api/shopify/callback", SOURCES.shopify, Buffer.from('{"id":820982911946154508}'), {
+            "x-shopify-topic": "orders/create",
+            "x-shopify-webhook-id": "b54557e4-bdd9-4b37-8a5f-bf7d70bcd043",
+            "x-shopify-shop-domain": "example.myshopify.com",
+            "x-shopify-triggered-at": new Date().toISOString(),
+          }),
+        ];
+        const answers = await Promise.all(callbacks);
+        expect(answers.map(({ status, text }) => [status, JSON.parse(text).status])).toEqual(
+          Array.from({ length: 3 }, () => [200, "success"]),
+        );
+        for (const name of Object.keys(SOURCES))
+          expect(await proxied.receiver.count("oncehook_notifications", `source = '${name}'`)).toBe(1);
+        const forged = await deliver("/api/stripe/callback", SOURCES.stripe, Buffer.from("{}"), {});
+        expect(forged.status).not.toBe(404);
+        expect((await ask(proxied, { path: "/api/paypal/callback", body: "{}" })).status).toBe(404);
+      }),
+  );
 });

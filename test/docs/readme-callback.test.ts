@@ -23,29 +23,33 @@ function inShell(script: string, cwd: string): Promise<string> {
   });
 }
 
-it("the receiver accepts the callback that docs/development.md sends by hand, and signs as openssl does", () =>
-  withDatabase("sqlite", async (target) => {
-    const [recipe = []] = shellBlocks(await readFile("docs/development.md", "utf8")).filter(([first]) =>
-      first?.startsWith("echo "),
-    );
-    const folder = await mkdtemp(join(tmpdir(), "oncehook-readme-"));
-    const server = await startServer(target);
-    try {
-      const script = recipe.join("\n").replace("http://127.0.0.1:8080", server.url);
-      expect(script).toContain("npm run -s oncehook -- sign");
-      expect(await inShell(script.replace("npm run -s oncehook -- sign", SIGN), folder)).toBe(
-        '{"status":"success","data":{"order_id":"o1"}}',
+it(
+  "the receiver accepts the callback that docs/development.md sends by hand, and signs as openssl does",
+  { tags: "full" },
+  () =>
+    withDatabase("sqlite", async (target) => {
+      const [recipe = []] = shellBlocks(await readFile("docs/development.md", "utf8")).filter(([first]) =>
+        first?.startsWith("echo "),
       );
-      const digest = await inShell(`openssl dgst -sha256 -hmac '${SECRET}' -hex body.json`, folder);
-      expect(digest.trim().split("= ").at(-1)).toBe((await inShell(`${SIGN} body.json`, folder)).trim());
-    } finally {
-      server.child.kill("SIGTERM");
-      await server.ended;
-      await rm(folder, { recursive: true, force: true });
-    }
-  }));
+      const folder = await mkdtemp(join(tmpdir(), "oncehook-readme-"));
+      const server = await startServer(target);
+      try {
+        const script = recipe.join("\n").replace("http://127.0.0.1:8080", server.url);
+        expect(script).toContain("npm run -s oncehook -- sign");
+        expect(await inShell(script.replace("npm run -s oncehook -- sign", SIGN), folder)).toBe(
+          '{"status":"success","data":{"order_id":"o1"}}',
+        );
+        const digest = await inShell(`openssl dgst -sha256 -hmac '${SECRET}' -hex body.json`, folder);
+        expect(digest.trim().split("= ").at(-1)).toBe((await inShell(`${SIGN} body.json`, folder)).trim());
+      } finally {
+        server.child.kill("SIGTERM");
+        await server.ended;
+        await rm(folder, { recursive: true, force: true });
+      }
+    }),
+);
 
-it("the README's SOURCES and secret are all that a first callback of Stripe needs", () =>
+it("the README's SOURCES and secret are all that a first callback of Stripe needs", { tags: "full" }, () =>
   withDatabase("sqlite", async (target) => {
     const [[demo = "", variables = "", start, send = ""] = []] = shellBlocks(
       await readFile("README.md", "utf8"),
@@ -65,4 +69,5 @@ it("the README's SOURCES and secret are all that a first callback of Stripe need
       server.child.kill("SIGTERM");
       await server.ended;
     }
-  }));
+  }),
+);

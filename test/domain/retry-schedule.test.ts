@@ -53,7 +53,7 @@ describe("the retry schedule", () => {
     });
   });
 
-  it("a schedule never ends before its time, and its last retry comes when it says so", () => {
+  it("a schedule never ends before its time, and its last retry comes when it says so", { tags: "full" }, () => {
     const options = fc.record({
       for: fc.integer({ min: 0, max: 400 }).map((hours) => `${hours}h` as const),
       first: fc.integer({ min: 1, max: 600 }).map((seconds) => `${seconds}s` as const),

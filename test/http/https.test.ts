@@ -156,7 +156,7 @@ describe("HTTPS", () => {
     });
   });
 
-  it("a silent connection is closed after the time limit of a request's head", async () => {
+  it("a silent connection is closed after the time limit of a request's head", { tags: "full" }, async () => {
     await withFiles(await certificate("silent"), (files) =>
       withReceiver(
         "sqlite",

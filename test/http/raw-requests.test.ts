@@ -122,7 +122,7 @@ describe("requests as they come over the wire", () => {
       expect(await rawExchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 200 /);
     }));
 
-  it("no socket is left when a client starts a request and never closes its side", () =>
+  it("no socket is left when a client starts a request and never closes its side", { tags: "full" }, () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -148,7 +148,8 @@ describe("requests as they come over the wire", () => {
         await Promise.all(closed);
       },
       { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
-    ));
+    ),
+  );
 
   it("no socket is left when a client never reads the response to malformed bytes", async () => {
     const server = createServer().listen(0, "127.0.0.1");
@@ -219,7 +220,7 @@ describe("requests as they come over the wire", () => {
     );
   });
 
-  it("a request whose body does not arrive in time returns 408", () =>
+  it("a request whose body does not arrive in time returns 408", { tags: "full" }, () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -233,7 +234,8 @@ describe("requests as they come over the wire", () => {
         expect(receiver.lines.at(-1)).toMatchObject({ outcome: "request_timeout", status: 408 });
       },
       { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
-    ));
+    ),
+  );
 });
 
 describe("the base path of CALLBACK_BASE_URL", () => {

@@ -74,7 +74,7 @@ describe("a token answer that names no user", () => {
     ]);
   });
 
-  it("an unavailable userinfo endpoint is asked up to three times", async () => {
+  it("an unavailable userinfo endpoint is asked up to three times", { tags: "full" }, async () => {
     const away = json({}, 503);
     expect(await exchangeAt(PLAIN, [away, json({}, 429), json({ id: 1 })])).toMatchObject({ user_id: "1" });
     expect(paths()).toEqual(["/token", "/user", "/user", "/user"]);

@@ -141,7 +141,7 @@ describe("the webhook channel", () => {
     ),
   );
 
-  it("the channel lets go of a body that does not end, so that its connection is not kept", () => {
+  it("the channel lets go of a body that does not end, so that its connection is not kept", { tags: "full" }, () => {
     const closed = Promise.withResolvers<boolean>();
     return withHttpServer(
       (_request, response) => {

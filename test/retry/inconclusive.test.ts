@@ -84,7 +84,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
     }),
   );
 
-  it("the start warns of a waiting event only where its type has no handler", () =>
+  it("the start warns of a waiting event only where its type has no handler", { tags: "full" }, () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
       const without = await startReceiver(target);
@@ -99,9 +99,10 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       const again = await startReceiver(target, { handlers: [handler(false)] });
       await again.stop();
       expect(JSON.stringify(again.lines)).not.toContain("without a handler");
-    }));
+    }),
+  );
 
-  it("an event uses its retries up when its handler misses the key of something else", () =>
+  it("an event uses its retries up when its handler misses the key of something else", { tags: "full" }, () =>
     withDatabase(dialect, async (target) => {
       const unreadable = createEncryptor(Buffer.alloc(32, 9)).encrypt(Buffer.of(1), "x");
       const opening = defineHandler({
@@ -117,7 +118,8 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       await until(async () => (await failure(target))?.state === "exhausted");
       await receiver.stop();
       expect((await failure(target))?.attempts).toBeGreaterThan(1);
-    }));
+    }),
+  );
 
   it("an event stays as it is when it is replayed while its type has no handler", () =>
     withDatabase(dialect, async (target) => {

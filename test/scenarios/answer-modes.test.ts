@@ -202,15 +202,19 @@ describeFullOnPostgres("answer modes on %s", (dialect) => {
   });
 });
 
-it("a `within` event of a killed process runs at once when a receiver starts on its SQLite file", () =>
-  withMigrated("sqlite", async (target) => {
-    const killed = await runChild("test/support/within-child.ts", [target.url]);
-    expect(killed).toMatchObject({ signal: "SIGKILL", stdout: "accepted" });
-    const { handler, runs, open } = slowHandler();
-    open();
-    const receiver = await startReceiver(target, options("after", handler, { retryPollMs: 50 }));
-    // Far sooner than its lease ends.
-    await until(async () => (await completed(receiver)) === 1, 20_000);
-    expect([runs, await receiver.count("oncehook_failures")]).toEqual([{ started: 0, done: 1 }, 0]);
-    await receiver.stop();
-  }));
+it(
+  "a `within` event of a killed process runs at once when a receiver starts on its SQLite file",
+  { tags: "full" },
+  () =>
+    withMigrated("sqlite", async (target) => {
+      const killed = await runChild("test/support/within-child.ts", [target.url]);
+      expect(killed).toMatchObject({ signal: "SIGKILL", stdout: "accepted" });
+      const { handler, runs, open } = slowHandler();
+      open();
+      const receiver = await startReceiver(target, options("after", handler, { retryPollMs: 50 }));
+      // Far sooner than its lease ends.
+      await until(async () => (await completed(receiver)) === 1, 20_000);
+      expect([runs, await receiver.count("oncehook_failures")]).toEqual([{ started: 0, done: 1 }, 0]);
+      await receiver.stop();
+    }),
+);

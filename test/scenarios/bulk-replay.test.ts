@@ -177,7 +177,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       ),
   );
 
-  it("a bulk replay counts what was discarded before its turn as already done with", () =>
+  it("a bulk replay counts what was discarded before its turn as already done with", { tags: "full" }, () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -195,7 +195,8 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
         });
       },
       EXHAUSTED,
-    ));
+    ),
+  );
 
   it("a bulk replay goes on in the next process when its own one stops", { tags: fullOnPostgres(dialect) }, () =>
     withDatabase(dialect, async (target) => {
@@ -232,24 +233,28 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       for (const receiver of receivers) await receiver.stop();
     }));
 
-  it("a bulk replay tries no event twice where one fails again, also when it is looked at once more", () =>
-    withReceiver(
-      dialect,
-      async (receiver) => {
-        const ids = await failures(receiver, 10);
-        plan.broken = new Set(ids.slice(1));
-        const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
-        await execute(receiver.target, `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`);
-        const { id } = await start(receiver, {});
-        await until(async () => (await look(receiver, id)).failed === 9, 60_000);
-        await execute(receiver.target, `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`);
-        expect(await ended(receiver, id)).toMatchObject({ succeeded: 1, already_handled: 0, failed: 9 });
-        expect(plan.ran).toHaveLength(10);
-        const again = await start(receiver, {});
-        expect(await ended(receiver, again.id)).toMatchObject({ total: 9, failed: 9 });
-      },
-      EXHAUSTED,
-    ));
+  it(
+    "a bulk replay tries no event twice where one fails again, also when it is looked at once more",
+    { tags: "full" },
+    () =>
+      withReceiver(
+        dialect,
+        async (receiver) => {
+          const ids = await failures(receiver, 10);
+          plan.broken = new Set(ids.slice(1));
+          const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
+          await execute(receiver.target, `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`);
+          const { id } = await start(receiver, {});
+          await until(async () => (await look(receiver, id)).failed === 9, 60_000);
+          await execute(receiver.target, `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`);
+          expect(await ended(receiver, id)).toMatchObject({ succeeded: 1, already_handled: 0, failed: 9 });
+          expect(plan.ran).toHaveLength(10);
+          const again = await start(receiver, {});
+          expect(await ended(receiver, again.id)).toMatchObject({ total: 9, failed: 9 });
+        },
+        EXHAUSTED,
+      ),
+  );
 
   it("a bulk replay is refused without a filter, with an unknown one, and above the permitted rate", () =>
     withReceiver(dialect, async (receiver) => {
@@ -303,7 +308,7 @@ describe("a bulk replay on postgres", () => {
       ),
   );
 
-  it("a bulk replay counts an event whose type has no handler here as failed, once", () =>
+  it("a bulk replay counts an event whose type has no handler here as failed, once", { tags: "full" }, () =>
     withDatabase("postgres", async (target) => {
       const first = await startReceiver(target, EXHAUSTED);
       await failures(first, 2);
@@ -319,5 +324,6 @@ describe("a bulk replay on postgres", () => {
       expect(await second.count("oncehook_failures", "attempts = 1")).toBe(2);
       expect(await second.count("oncehook_attempts")).toBe(0);
       await second.stop();
-    }));
+    }),
+  );
 });

@@ -47,7 +47,9 @@ describe.each(DIALECTS)("the concurrency of a handler on %s", (dialect) => {
     );
   });
 
-  it("a callback that waits until its deadline gets 503, is not a failure, and can come again", () => {
+  it("a callback that waits until its deadline gets 503, is not a failure, and can come again", {
+    tags: "full",
+  }, () => {
     const { handler, seen, open } = gated(1);
     return withReceiver(
       dialect,

@@ -116,7 +116,9 @@ async function showsNoCredential(receiver: TestReceiver, cases: Readonly<Record<
 const place = (index: number) => `p${index}`;
 
 describe("the credentials of every preset", () => {
-  it("no row, line or response of a genuine or a forged callback holds what an authentic one is made of, and no table", async () => {
+  it("no row, line or response of a genuine or a forged callback holds what an authentic one is made of, and no table", {
+    tags: "full",
+  }, async () => {
     const cases: Record<string, Case> = {};
     for (const [index, [, sender]] of PRESET_SENDERS.entries()) {
       const source = sender.source([sender.secrets[0] ?? ""]);

@@ -203,7 +203,7 @@ it("a handler that hangs in its transaction on PostgreSQL leaves other tenants a
   );
 });
 
-it("the events of several tenants take turns in the writer of SQLite", () => {
+it("the events of several tenants take turns in the writer of SQLite", { tags: "full" }, () => {
   const begin = () => new Promise((resolve) => setTimeout(resolve, 5));
   const { handler, started } = hanging({}, { place: "handle", begin });
   return withReceiver(

@@ -62,7 +62,7 @@ const outcomesOf = async (receiver: TestReceiver) => {
 };
 
 describe("what another process holds until the deadline, on PostgreSQL", () => {
-  it("an event whose order key is held returns 503 and is no failure: it has not run", () =>
+  it("an event whose order key is held returns 503 and is no failure: it has not run", { tags: "full" }, () =>
     withHeldLock({}, true, async ({ other, open }) => {
       const second = { id: "second", object: "o1" };
       expect(await deliverToShop(other, second)).toEqual(BUSY);
@@ -71,9 +71,10 @@ describe("what another process holds until the deadline, on PostgreSQL", () => {
       expect(await other.count("oncehook_failures")).toBe(0);
       open();
       expect(await deliverToShop(other, second)).toMatchObject({ body: { data: { ran: "second" } } });
-    }));
+    }),
+  );
 
-  it("an accepted event whose order key is held waits on, and the attempt does not count", () =>
+  it("an accepted event whose order key is held waits on, and the attempt does not count", { tags: "full" }, () =>
     withHeldLock({ answer: "after" }, true, async ({ other }) => {
       const accepted = await deliverToShop(other, { id: "second", object: "o1" });
       expect(accepted.body).toEqual({ status: "accepted" });
@@ -84,17 +85,22 @@ describe("what another process holds until the deadline, on PostgreSQL", () => {
         { event_id: "second", state: "accepted", attempts: 0, retries_done: 0 },
       ]);
       expect(await other.count("oncehook_attempts")).toBe(0);
-    }));
+    }),
+  );
 
-  it("an event whose bytes are the key returns 503 under another id while it runs, and is no failure", () =>
-    withHeldLock({ id: "header.X-Event-Id", identity: "bytes" }, false, async ({ other, open }) => {
-      expect(await deliverToShop(other, FIRST, { "X-Event-Id": "another" })).toEqual(BUSY);
-      await until(async () => (await outcomesOf(other)).length > 0);
-      expect(await outcomesOf(other)).toEqual(["event_in_progress"]);
-      expect(await other.count("oncehook_failures")).toBe(0);
-      open();
-      await until(async () => (await other.count("oncehook_records", "status = 'completed'")) === 1);
-      const again = await deliverToShop(other, FIRST, { "X-Event-Id": "another" });
-      expect(again.body).toEqual({ status: "already_processed" });
-    }));
+  it(
+    "an event whose bytes are the key returns 503 under another id while it runs, and is no failure",
+    { tags: "full" },
+    () =>
+      withHeldLock({ id: "header.X-Event-Id", identity: "bytes" }, false, async ({ other, open }) => {
+        expect(await deliverToShop(other, FIRST, { "X-Event-Id": "another" })).toEqual(BUSY);
+        await until(async () => (await outcomesOf(other)).length > 0);
+        expect(await outcomesOf(other)).toEqual(["event_in_progress"]);
+        expect(await other.count("oncehook_failures")).toBe(0);
+        open();
+        await until(async () => (await other.count("oncehook_records", "status = 'completed'")) === 1);
+        const again = await deliverToShop(other, FIRST, { "X-Event-Id": "another" });
+        expect(again.body).toEqual({ status: "already_processed" });
+      }),
+  );
 });

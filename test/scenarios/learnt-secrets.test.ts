@@ -203,32 +203,36 @@ describeFullOnPostgres("a platform that chooses its secret, on %s", (dialect) =>
       { ...learning, env: { TRUST_PROXY: "127.0.0.1/32" } },
     ));
 
-  it("the operator chooses one of several secrets that were sent by its fingerprint, on any process", () =>
-    withTwo(dialect, async (one, other) => {
-      await introduce(one, "the-forged-one");
-      expect(await introduce(one, "the-genuine-one")).toMatchObject({ status: 400 });
-      await introduce(other, "the-genuine-one");
-      const offered = await offeredBy(other);
-      expect(offered).toMatchObject([
-        { address: "127.0.0.1", count: 1, verifies: true },
-        { address: "127.0.0.1", count: 2, verifies: false },
-      ]);
-      const { status, body } = await relearn(other, { forget: true, fingerprint: offered[1]?.fingerprint });
-      expect([status, body]).toMatchObject([200, { until: null, offered_secrets: [{}, { verifies: true }] }]);
-      // Another process looks once a second at most.
-      await until(async () => (await callBack(one, "the-genuine-one")) === 200);
-      expect(await callBack(other, "the-forged-one")).toBe(401);
-      expect(await relearn(one, { fingerprint: "0".repeat(12) })).toMatchObject({ status: 404 });
-      const several = {
-        source: "tasks",
-        offered: 2,
-        msg: expect.stringContaining("several secrets were sent"),
-      };
-      expect(one.lines).toContainEqual(expect.objectContaining(several));
-      expect(JSON.stringify([body, offered, one.lines, other.lines])).not.toContain('-one"');
-      const [stored] = await rowsOf(one.target, "SELECT value FROM oncehook_settings WHERE name = 'offered:tasks'");
-      expect(stored?.value).not.toContain("genuine");
-    }));
+  it(
+    "the operator chooses one of several secrets that were sent by its fingerprint, on any process",
+    { tags: "full" },
+    () =>
+      withTwo(dialect, async (one, other) => {
+        await introduce(one, "the-forged-one");
+        expect(await introduce(one, "the-genuine-one")).toMatchObject({ status: 400 });
+        await introduce(other, "the-genuine-one");
+        const offered = await offeredBy(other);
+        expect(offered).toMatchObject([
+          { address: "127.0.0.1", count: 1, verifies: true },
+          { address: "127.0.0.1", count: 2, verifies: false },
+        ]);
+        const { status, body } = await relearn(other, { forget: true, fingerprint: offered[1]?.fingerprint });
+        expect([status, body]).toMatchObject([200, { until: null, offered_secrets: [{}, { verifies: true }] }]);
+        // Another process looks once a second at most.
+        await until(async () => (await callBack(one, "the-genuine-one")) === 200);
+        expect(await callBack(other, "the-forged-one")).toBe(401);
+        expect(await relearn(one, { fingerprint: "0".repeat(12) })).toMatchObject({ status: 404 });
+        const several = {
+          source: "tasks",
+          offered: 2,
+          msg: expect.stringContaining("several secrets were sent"),
+        };
+        expect(one.lines).toContainEqual(expect.objectContaining(several));
+        expect(JSON.stringify([body, offered, one.lines, other.lines])).not.toContain('-one"');
+        const [stored] = await rowsOf(one.target, "SELECT value FROM oncehook_settings WHERE name = 'offered:tasks'");
+        expect(stored?.value).not.toContain("genuine");
+      }),
+  );
 
   it("each secret is answered with choose and none verifies, until the operator chooses one", () =>
     withReceiver(

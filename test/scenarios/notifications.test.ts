@@ -160,7 +160,7 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
       ),
   );
 
-  it("two processes share the notifications and send each one once", () =>
+  it("two processes share the notifications and send each one once", { tags: "full" }, () =>
     inFolder((folder) =>
       withWebhookReceiver(async (webhook) => {
         const options: ReceiverOptions = { env: await webhookEnv(folder, webhook), outboxPollMs: POLL };
@@ -176,7 +176,8 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
           expect(new Set(webhook.accepted.map(({ id }) => id)).size).toBe(30);
         });
       }),
-    ));
+    ),
+  );
 
   it("notifications stand in the log where no channel is configured", () =>
     withReceiver(

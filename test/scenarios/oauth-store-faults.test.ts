@@ -70,7 +70,7 @@ describe("the OAuth redirect beside a database in trouble", () => {
     );
   });
 
-  it("a redirect whose state look-up waits for a lock returns 503 at the request's deadline", () =>
+  it("a redirect whose state look-up waits for a lock returns 503 at the request's deadline", { tags: "full" }, () =>
     withReceiver(
       "postgres",
       async (receiver) => {
@@ -83,7 +83,8 @@ describe("the OAuth redirect beside a database in trouble", () => {
         expect(await statusOf(receiver, { code: "c1" })).toBe(200);
       },
       { env: { REQUEST_TIMEOUT_MS: "1000", HANDLER_TIMEOUT_MS: "900" } },
-    ));
+    ),
+  );
 });
 
 describe("errors that unsigned requests cause", () => {

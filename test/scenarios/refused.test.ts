@@ -169,6 +169,7 @@ function computed(cases: readonly RefusedCase[]): Set<string> {
 
 it(
   "a receiver writes no digest that a diagnosis computed, whether it was right or not",
+  { tags: "full" },
   () =>
     withSecrets("sqlite", async (receiver) => {
       // The receiver does not have the secrets of the other cases.

@@ -210,7 +210,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
 });
 
 describe("several processes on one PostgreSQL", () => {
-  it("several processes share the due retries: each event has one effect", () =>
+  it("several processes share the due retries: each event has one effect", { tags: "full" }, () =>
     withDatabase("postgres", async (target) => {
       const failing = { times: 20 };
       const receivers: TestReceiver[] = [];
@@ -219,5 +219,6 @@ describe("several processes on one PostgreSQL", () => {
       await until(async () => (await receivers[0]!.count("oncehook_records")) === 20);
       expect(await receivers[0]!.count("effects")).toBe(20);
       for (const receiver of receivers) await receiver.stop();
-    }));
+    }),
+  );
 });

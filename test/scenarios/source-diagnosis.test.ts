@@ -60,7 +60,7 @@ const sources = {
 };
 
 describeFullOnPostgres("refused callbacks of platforms on %s", (dialect) => {
-  it("a refusal of a tenant names the tenant, and the function that gives its secret", () =>
+  it("a refusal of a tenant names the tenant, and the function that gives its secret", { tags: "full" }, () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -80,7 +80,8 @@ describeFullOnPostgres("refused callbacks of platforms on %s", (dialect) => {
         });
       },
       { sources },
-    ));
+    ),
+  );
 
   it("a callback with the secret of another account's source is explained by that source", () =>
     withReceiver(

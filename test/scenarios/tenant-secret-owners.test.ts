@@ -88,7 +88,7 @@ describeFullOnPostgres("the tenant of a secret on %s", (dialect) => {
       });
     }));
 
-  it("a refused callback adds no row, and a row does not hold the secret's own hash", () =>
+  it("a refused callback adds no row, and a row does not hold the secret's own hash", { tags: "full" }, () =>
     withMigrated(dialect, (target) =>
       withProcess(target, async (receiver) => {
         expect(await replay(receiver, "eu/unknown")).toBe(401);
@@ -99,7 +99,8 @@ describeFullOnPostgres("the tenant of a secret on %s", (dialect) => {
           1,
         );
       }),
-    ));
+    ),
+  );
 
   it("a tenant that cannot be looked up returns 503, so that the platform sends the callback again", () =>
     withMigrated(dialect, (target) =>

@@ -107,7 +107,7 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
     );
   });
 
-  it("a recorded callback is not taken under a second name of its tenant, and the log says why", () =>
+  it("a recorded callback is not taken under a second name of its tenant, and the log says why", { tags: "full" }, () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -121,7 +121,8 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
         expect(logged).toMatchObject([{ source: "shops", level: 40 }]);
       },
       { sources: { shops: shops(({ params }) => secretOf(String(params.shop).toLowerCase())) } },
-    ));
+    ),
+  );
 
   it("a tenant that there is not returns 401, and a function that fails 503, so that the platform comes again", () => {
     let isDown = false;

@@ -29,7 +29,7 @@ describe("a map of what lives as long as a request", () => {
     expect([...map]).toEqual([["second", 2]]);
   });
 
-  it("entries that have left do not reach the old part of the heap, as those of a Map do", () => {
+  it("entries that have left do not reach the old part of the heap, as those of a Map do", { tags: "full" }, () => {
     // A process of its own: the heap of one that has run other tests is too large to show it.
     const script = new URL("../support/old-space-growth.ts", import.meta.url).pathname;
     const { brief, map } = JSON.parse(

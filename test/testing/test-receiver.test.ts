@@ -173,7 +173,7 @@ describeFullOnPostgres("a test receiver on %s", (dialect) => {
     expect(await receiver.records()).toEqual([]);
   });
 
-  it("a test receiver serves more than a page of records, oldest first", async () => {
+  it("a test receiver serves more than a page of records, oldest first", { tags: "full" }, async () => {
     await using receiver = await start();
     const ids = Array.from({ length: 203 }, (_, index) => `evt_${index}`);
     for (const event_id of ids) await receiver.send({ ...shipped, event_id });

@@ -17,7 +17,9 @@ async function folderOf(): Promise<string> {
   return folder;
 }
 
-it("the folder of the database and the files in it are the owner's alone, whatever the umask", async () => {
+it("the folder of the database and the files in it are the owner's alone, whatever the umask", {
+  tags: "full",
+}, async () => {
   const parent = await folderOf();
   const folder = join(parent, "data");
   const before = process.umask(0);
@@ -65,7 +67,7 @@ it("a receiver serves under Node's permission model, with its project to read an
   }
 });
 
-it("a receiver that may not write its database does not start, and says so", async () => {
+it("a receiver that may not write its database does not start, and says so", { tags: "full" }, async () => {
   const data = `${await folderOf()}/`;
   const project = fileURLToPath(new URL("../../", import.meta.url));
   const started = startServer(

@@ -19,6 +19,7 @@ const slow = defineHandler({
 
 it.each(DIALECTS)(
   "a handler that holds SQLite's writer is named by the log, the next start and doctor: %s",
+  { tags: "full" },
   (dialect) =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target, { handlers: [slow] });

@@ -133,7 +133,7 @@ function separatorsOf(text: string): (open: number, close: number) => boolean {
 /** The text of a string, also of one that was cut off inside an escape. Anything but a string of JSON stays as it is. */
 function unescaped(raw: string): string {
   if (!raw.includes("\\")) return raw;
-  // Looked at before it is parsed: an error costs hundreds of times as much as a string, and a body can hold thousands.
+  // An error of the parser costs as much as hundreds of strings. A body can hold thousands.
   WELL_FORMED.lastIndex = 0;
   WELL_FORMED.test(raw);
   const end = WELL_FORMED.lastIndex;

@@ -11,7 +11,9 @@ const CLIENT = 3;
 const ERROR = 2;
 
 describeFullOnPostgres("the trace of a notification's delivery on %s", (dialect) => {
-  it("a delivery's trace links to the callback, continues at the receiver, and shows a failed attempt", () => {
+  it("a delivery's trace links to the callback, continues at the receiver, and shows a failed attempt", {
+    tags: "full",
+  }, () => {
     const received: (string | string[] | undefined)[] = [];
     const answers = [503, 204];
     return withHttpServer(

@@ -345,7 +345,7 @@ describe("a contract", () => {
     ]);
   });
 
-  it("a contract never throws, whatever is in a body", () => {
+  it("a contract never throws, whatever is in a body", { tags: "full" }, () => {
     const contracts = [
       contractOf({ ...SIMPLE, eventTime: { at: "body.at", unit: "iso" }, data: "body.data" }),
       contractOf({ id: ["item.id", "sha256"], type: ["item.type", "=t"], batch: { at: "body" } }),

@@ -66,7 +66,7 @@ describe("the secrets of tenants", () => {
       expect(await scheme.verify({ ...(await request(shared)), params: { shop } })).toHaveProperty("verified");
   });
 
-  it("a key of messageSignatures that two tenants have under two ids is one key", async () => {
+  it("a key of messageSignatures that two tenants have under two ids is one key", { tags: "full" }, async () => {
     const key = "a shared secret of two tenants";
     const source = presets.messageSignatures({
       ...PATH,
@@ -94,7 +94,7 @@ describe("the secrets of tenants", () => {
       );
   });
 
-  it("a tenant's new token is found at its first use", async () => {
+  it("a tenant's new token is found at its first use", { tags: "full" }, async () => {
     let secret = "the token of before";
     const { scheme } = opened(presets.token({ ...PATH, ...PLACES, header: "X-Token", secret: () => secret }));
     const verify = (token: string) => scheme.verify({ ...withHeaders({ "X-Token": token }), params: { shop: "acme" } });

@@ -258,7 +258,9 @@ describe("the pin of an address", () => {
     expect(isPinned(url, PIN)).toBe(false);
   });
 
-  it("an address that differs in any character from one that is allowed either fits the pin too or is not asked", () => {
+  it("an address that differs in any character from one that is allowed either fits the pin too or is not asked", {
+    tags: "full",
+  }, () => {
     const place = fc.integer({ min: 0, max: PINNED.length });
     fc.assert(
       fc.property(place, fc.string({ maxLength: 3, unit: "binary" }), fc.nat(3), (at, inserted, removed) => {

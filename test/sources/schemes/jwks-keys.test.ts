@@ -63,7 +63,7 @@ describe("a platform's JWK Set", () => {
       expect(platform.asked).toBe(2);
     }));
 
-  it("a JWK Set is not fetched for each unknown `kid`, and no address in a token is", () =>
+  it("a JWK Set is not fetched for each unknown `kid`, and no address in a token is", { tags: "full" }, () =>
     withPlatform(async (platform) => {
       const [known, stranger] = [pair(), pair()];
       platform.keys = [await jwk("known", known.publicKey)];
@@ -85,7 +85,8 @@ describe("a platform's JWK Set", () => {
       expect(platform.asked).toBeLessThanOrEqual(3);
       // The second look keeps its distance from the first.
       expect(performance.now() - begun).toBeGreaterThan(COOLDOWN - 100);
-    }));
+    }),
+  );
 
   it("a JWK Set may hold several keys that fit a token without a `kid`", () =>
     withPlatform(async (platform) => {
@@ -219,16 +220,20 @@ describe("a platform's JWK Set", () => {
       expect(await verdictOn(genuine)).toHaveProperty("verified");
     }));
 
-  it("a JWK Set is fetched after a quiet time before its keys, one of which may be withdrawn, are trusted", () =>
-    withPlatform(async (platform) => {
-      const [old, fresh] = [pair(), pair()];
-      platform.keys = [await jwk("old", old.publicKey)];
-      const genuine = await signed("old", old.privateKey);
-      await verify(genuine, platform.over);
-      platform.keys = [await jwk("new", fresh.publicKey)];
-      platform.clock += HOUR + 1;
-      expect(await verify(genuine, platform.over)).toMatchObject({ code: "jwt_signature" });
-    }));
+  it(
+    "a JWK Set is fetched after a quiet time before its keys, one of which may be withdrawn, are trusted",
+    { tags: "full" },
+    () =>
+      withPlatform(async (platform) => {
+        const [old, fresh] = [pair(), pair()];
+        platform.keys = [await jwk("old", old.publicKey)];
+        const genuine = await signed("old", old.privateKey);
+        await verify(genuine, platform.over);
+        platform.keys = [await jwk("new", fresh.publicKey)];
+        platform.clock += HOUR + 1;
+        expect(await verify(genuine, platform.over)).toMatchObject({ code: "jwt_signature" });
+      }),
+  );
 
   it("a JWK Set is fetched before old keys are trusted, also where an earlier fetch failed", { tags: "full" }, () =>
     withPlatform(async (platform) => {

@@ -60,7 +60,7 @@ describe("a tenant's secret that can be guessed", () => {
     },
   );
 
-  it("development uses it, with a warning, and another tenant is served", async () => {
+  it("development uses it, with a warning, and another tenant is served", { tags: "full" }, async () => {
     const secret: TenantSecrets = ({ params }) => (params.shop === "acme" ? "acme" : secretNamed("of bolt"));
     const development = withTenants(secret, { weakSecrets: "warn" });
     expect(await development.verify("bolt", "of bolt")).toBe("verified");
@@ -74,7 +74,9 @@ describe("a tenant's secret that can be guessed", () => {
 });
 
 describe("the secrets of tenants", () => {
-  it("a secret that was verified for one tenant is refused for another one, with a warning", async () => {
+  it("a secret that was verified for one tenant is refused for another one, with a warning", {
+    tags: "full",
+  }, async () => {
     const { verify, warnings } = withTenants(() => secretNamed("of all"));
     expect(await verify("acme", "of all")).toBe("verified");
     expect(await verify("bolt", "of all")).toMatchObject({
@@ -85,14 +87,16 @@ describe("the secrets of tenants", () => {
     expect(warnings).toMatchObject([{ fields: { source: "shops", tenants: ["acme", "bolt"] } }]);
   });
 
-  it("a previous secret that two tenants have is refused for the second one, and their own secrets verify", async () => {
+  it("a previous secret that two tenants have is refused for the second one, and their own secrets verify", {
+    tags: "full",
+  }, async () => {
     const { verify } = withTenants(({ params }) => [secretNamed(`of ${params.shop}`), secretNamed("of all")]);
     expect(await verify("acme", "of all")).toBe("verified");
     expect(await verify("bolt", "of all")).toMatchObject({ code: "signature_mismatch" });
     expect(await verify("bolt", "of bolt")).toBe("verified");
   });
 
-  it("a secret that the first tenant has lost verifies for the next one", async () => {
+  it("a secret that the first tenant has lost verifies for the next one", { tags: "full" }, async () => {
     let owner = "acme";
     const { verify } = withTenants(({ params }) => (params.shop === owner ? secretNamed("of the shop") : undefined));
     expect(await verify("acme", "of the shop")).toBe("verified");
@@ -100,7 +104,7 @@ describe("the secrets of tenants", () => {
     expect(await verify("acme-renamed", "of the shop")).toBe("verified");
   });
 
-  it("the tenant of a secret is looked up once, however many callbacks arrive", async () => {
+  it("the tenant of a secret is looked up once, however many callbacks arrive", { tags: "full" }, async () => {
     const claims: object[] = [];
     const claimSecret: ClaimSecret = async (claim) => {
       claims.push(claim);

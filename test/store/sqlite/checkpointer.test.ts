@@ -84,7 +84,7 @@ function rowsIn(path: string): number {
 }
 
 describe("the write-ahead log of SQLite", () => {
-  it("the WAL starts again under writes that never stop", () =>
+  it("the WAL starts again under writes that never stop", { tags: "full" }, () =>
     withWriter(async (parts) => {
       let written = 0;
       while (written < 60 * LONG_LOG * PAGE) {
@@ -93,9 +93,10 @@ describe("the write-ahead log of SQLite", () => {
       }
       // The file keeps its longest length. How long that is depends on when a busy machine runs the other thread.
       expect((await stat(`${parts.path}-wal`)).size).toBeLessThan(written / 2);
-    }));
+    }),
+  );
 
-  it("the WAL shrinks to its limit after a reader kept it from starting again", () =>
+  it("the WAL shrinks to its limit after a reader kept it from starting again", { tags: "full" }, () =>
     withWriter(async (parts) => {
       const size = async () => (await stat(`${parts.path}-wal`)).size;
       const reader = new DatabaseSync(parts.path, { readOnly: true });
@@ -109,7 +110,8 @@ describe("the write-ahead log of SQLite", () => {
       }
       const writeAndMeasure = () => write(parts).then(size);
       await expect.poll(writeAndMeasure, { timeout: 10_000 }).toBeLessThanOrEqual(WAL_SIZE_LIMIT_BYTES);
-    }));
+    }),
+  );
 
   it("the WAL is copied into the database soon after a commit, without further writes", () =>
     withWriter(async (parts) => {

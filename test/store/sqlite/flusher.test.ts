@@ -120,24 +120,28 @@ describe("a commit on SQLite", () => {
       expect(ended).toEqual(["drained"]);
     }));
 
-  it("an event whose flush never ends fails with commit_unknown after its deadline, and its late end changes nothing", () =>
-    withWriter(async (writer, { flushes }) => {
-      const ends: string[] = [];
-      writer.add({
-        eventKey: "e1",
-        deadline: performance.now() + 50,
-        needsOwnTransaction: false,
-        run: async () => true,
-        settle: () => ends.push("success"),
-        fail: (error) => ends.push((error as StoreError).reason),
-      });
-      // One with a later deadline shares the commit, and waits for the disk.
-      const later = writer.submit("e2", SOON(), () => "done");
-      await expect.poll(() => ends, { timeout: 5_000 }).toEqual(["commit_unknown"]);
-      flushes[0]?.resolve();
-      expect(await later).toBe("done");
-      expect(ends).toEqual(["commit_unknown"]);
-    }));
+  it(
+    "an event whose flush never ends fails with commit_unknown after its deadline, and its late end changes nothing",
+    { tags: "full" },
+    () =>
+      withWriter(async (writer, { flushes }) => {
+        const ends: string[] = [];
+        writer.add({
+          eventKey: "e1",
+          deadline: performance.now() + 50,
+          needsOwnTransaction: false,
+          run: async () => true,
+          settle: () => ends.push("success"),
+          fail: (error) => ends.push((error as StoreError).reason),
+        });
+        // One with a later deadline shares the commit, and waits for the disk.
+        const later = writer.submit("e2", SOON(), () => "done");
+        await expect.poll(() => ends, { timeout: 5_000 }).toEqual(["commit_unknown"]);
+        flushes[0]?.resolve();
+        expect(await later).toBe("done");
+        expect(ends).toEqual(["commit_unknown"]);
+      }),
+  );
 
   it("a flush that has been running for seconds is reported until it ends", async () => {
     const { file, flushes } = slowDisk();
