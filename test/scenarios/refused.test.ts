@@ -169,7 +169,7 @@ function computed(cases: readonly RefusedCase[]): Set<string> {
 
 it(
   "a receiver writes no digest that a diagnosis computed, whether it was right or not",
-  { tags: "full" },
+  { tags: "full", timeout: 60_000 },
   () =>
     withSecrets("sqlite", async (receiver) => {
       // The receiver does not have the secrets of the other cases.
@@ -201,5 +201,4 @@ it(
       expect(words.filter((word) => digests.has(word) || digests.has(word.toLowerCase()))).toEqual([]);
       for (const secret of [CURRENT, PREVIOUS, TEST, RETIRED, SECRET]) expect(everything.includes(secret)).toBe(false);
     }),
-  60_000,
 );
