@@ -19,9 +19,12 @@ export function secretTexts(env: Environment, values: Values): string[] {
     return [env[name], ...(Array.isArray(value) ? (env[name]?.split(",") ?? []) : [])].map((one) => one?.trim());
   });
   const passwords = [values.DATABASE_URL, values.SMTP_URL].map((url) => URL.parse(url ?? "")?.password ?? "");
-  const hook = URL.parse(values.NOTIFY_WEBHOOK_URL ?? "");
+  const { NOTIFY_WEBHOOK_URL, ALERT_SLACK_URL, ALERT_TEAMS_URL, ALERT_DISCORD_URL } = values;
   // A part of a webhook's address may turn up without the rest of it.
-  const parts = hook === null ? [] : [...hook.pathname.split("/"), ...hook.searchParams.values()];
+  const parts = [NOTIFY_WEBHOOK_URL, ALERT_SLACK_URL, ALERT_TEAMS_URL, ALERT_DISCORD_URL].flatMap((address = "") => {
+    const hook = URL.parse(address);
+    return hook === null ? [] : [...hook.pathname.split("/"), ...hook.searchParams.values()];
+  });
   return [
     ...texts,
     ...passwords,

@@ -5,17 +5,25 @@ import { type Config, ConfigError } from "../config/index.ts";
 import type { Log } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
 import {
+  type AlertChannelOptions,
+  alertChannel,
+  CHAT_MESSAGES,
   type Channel,
   createAllowedAddresses,
   emailChannel,
   emailDestinations,
   LOG_DESTINATION,
   logChannel,
+  PAGERDUTY_DESTINATION,
+  pagerDutyChannel,
   WEBHOOK_DESTINATION,
   webhookChannel,
 } from "../outbox/index.ts";
 
-/** The configured channels; only the log where there is none. @throws ConfigError for a file that cannot be used */
+/**
+ * The configured channels, and the log where handlers' notifications have no other one.
+ * @throws ConfigError for a file that cannot be used
+ */
 export async function notificationChannels(config: Config, log: Log, mask: Mask): Promise<Channel[]> {
   const { webhook, email, allowAddresses } = config.notifications;
   const addresses = createAllowedAddresses(allowAddresses);
@@ -25,16 +33,35 @@ export async function notificationChannels(config: Config, log: Log, mask: Mask)
     ...(webhook === null ? [] : [webhookChannel({ ...webhook, ...common })]),
     ...(email === null ? [] : [emailChannel({ ...email, ...common })]),
   ];
-  if (channels.length > 0) return channels;
-  return [logChannel(log, mask.json)];
+  return [...(channels.length > 0 ? channels : [logChannel(log, mask.json)]), ...alertChannels(config, common)];
 }
 
-export function configuredChannelNames({ notifications: { webhook, email } }: Config): string[] {
+function alertChannels(config: Config, common: Pick<AlertChannelOptions, "addresses" | "ca">): Channel[] {
+  const { pagerDuty, ...chats } = config.notifications.alertChannels;
+  const { hostname: host } = new URL(config.baseUrl);
+  const origin = { host, environment: config.environment, pageUrl: config.admin.baseUrl ?? undefined };
+  const channels = CHATS.flatMap((name) => {
+    const url = chats[name];
+    return url === null ? [] : [alertChannel(name, { ...common, url, origin }, CHAT_MESSAGES[name])];
+  });
+  if (pagerDuty === null) return channels;
+  const { key: routingKey, url } = pagerDuty;
+  return [...channels, pagerDutyChannel({ ...common, url, origin, routingKey })];
+}
+
+const CHATS = ["slack", "teams", "discord"] as const;
+
+export function configuredChannelNames({ notifications }: Config): string[] {
+  const { webhook, email, alertChannels } = notifications;
   const destinations = [
     ...(webhook === null ? [] : [WEBHOOK_DESTINATION]),
     ...(email === null ? [] : emailDestinations(email.to)),
   ];
-  return destinations.length > 0 ? destinations : [LOG_DESTINATION];
+  return [
+    ...(destinations.length > 0 ? destinations : [LOG_DESTINATION]),
+    ...CHATS.filter((name) => alertChannels[name] !== null),
+    ...(alertChannels.pagerDuty === null ? [] : [PAGERDUTY_DESTINATION]),
+  ];
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -202,11 +202,15 @@ const incomplete = ({ issuer }: X509Certificate) =>
 const CHECK_NAME = "notifications";
 
 async function checkNotifications(config: Config): Promise<Finding[]> {
-  const { webhook, email } = config.notifications;
-  const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
+  const { webhook, email, alertChannels } = config.notifications;
+  const { slack, teams, discord, pagerDuty } = alertChannels;
+  const urls = [webhook?.url, email?.url, slack, teams, discord, pagerDuty?.url].filter(
+    (url) => typeof url === "string",
+  );
   const read = await orConfigError(trustedCertificates(config));
   const findings = read instanceof ConfigError ? read.problems.map((problem) => failure(CHECK_NAME, problem)) : [];
-  if (urls.length > 0) return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
+  findings.push(...(await Promise.all(urls.map((url) => checkHost(url, config)))));
+  if (webhook !== null || email !== null) return findings;
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
 }
 

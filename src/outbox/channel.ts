@@ -6,6 +6,8 @@ export interface Channel {
   readonly name: string;
   /** A notification gets a delivery for each of them; the name is kept with it: never rename one. */
   readonly destinations: readonly string[];
+  /** Set where the notifications of handlers do not go there. */
+  readonly takesOnly?: "alerts";
   /** How long the other side may take; then the signal is aborted. A lease outlives it. */
   readonly timeLimitMs: number;
   /**

@@ -18,11 +18,15 @@ export function createOutboxPoller(deps: OutboxDependencies) {
   const { outbox, channels, clock, log } = deps;
   const stopping = new AbortController();
   const passOn = createPassOn(deps);
-  const destinations = channels.flatMap((channel) => channel.destinations);
+  const destinationsOf = (takesOnly: Channel["takesOnly"]) =>
+    channels.filter((channel) => channel.takesOnly === takesOnly).flatMap((channel) => channel.destinations);
+  const destinations = destinationsOf(undefined);
+  const alertDestinations = destinationsOf("alerts");
   /** Makes deliveries of fresh notifications, for the channels' workers. */
   const fanOut = async (isStopping: () => boolean) => {
     if (passOn !== undefined) return;
-    while ((await outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH)) === FAN_OUT_BATCH && !isStopping());
+    const next = () => outbox.fanOut(destinations, clock.now(), FAN_OUT_BATCH, alertDestinations);
+    while ((await next()) === FAN_OUT_BATCH && !isStopping());
   };
   const workers = channels.map((channel) => new DeliveryWorker(channel, stopping.signal, deps));
   const work = (worker: DeliveryWorker, isStopping: () => boolean) => worker.work(() => fanOut(isStopping), isStopping);

@@ -139,6 +139,14 @@ describe("oncehook doctor", () => {
       },
     ));
 
+  it("doctor checks the addresses of alerts, beside the log of all other notifications", () =>
+    withCommand({ ALERT_SLACK_URL: "https://127.0.0.1:9/services/a-secret" }, async (_receiver, run) => {
+      const { code, stdout } = await run("doctor");
+      expect(stdout).toMatch(/FAILURE +notifications: 127\.0\.0\.1 is not a public address/);
+      expect(stdout).toContain("notifications: go to the log");
+      expect(code).toBe(1);
+    }));
+
   it("doctor reports that NOTIFY_CA_FILE holds no certificate", async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
     const NOTIFY_CA_FILE = join(folder, "ca.pem");

@@ -52,6 +52,31 @@ describe("the address of a webhook", () => {
   });
 });
 
+describe("the services of alerts", () => {
+  it.each(["ALERT_SLACK_URL", "ALERT_TEAMS_URL", "ALERT_DISCORD_URL"])(
+    "%s switches the usual alerts on, and is masked with the parts that can be its secret",
+    (name) => {
+      const { alerts, secretValues } = loadConfig({ ...BASE, [name]: HOOK });
+      expect(alerts.kinds).toEqual(["failures", "accepted", "signatures"]);
+      const mask = createMask({ secretValues });
+      expect(mask.text(`POST ${HOOK} failed`)).toBe("POST [masked] failed");
+      expect(mask.text("GET /services/T0/AbCdEfGhIjKlMnOpQrSt")).toBe("GET /services/T0/[masked]");
+    },
+  );
+
+  it("PagerDuty's key has 32 characters, is masked, and goes to the address for the United States by default", () => {
+    const ALERT_PAGERDUTY_KEY = "Zx9Kq2Vw7Lm4Tb8Rc1Yp6Ns3Hd5Jf0Ga";
+    const { alerts, notifications, secretValues } = loadConfig({ ...BASE, ALERT_PAGERDUTY_KEY });
+    expect(alerts.kinds).toContain("failures");
+    const url = "https://events.pagerduty.com/v2/enqueue";
+    expect(notifications.alertChannels.pagerDuty).toEqual({ key: ALERT_PAGERDUTY_KEY, url });
+    expect(createMask({ secretValues }).text(ALERT_PAGERDUTY_KEY)).toBe("[masked]");
+    expect(problems({ ...BASE, ALERT_PAGERDUTY_KEY: "short" })).toEqual([
+      "ALERT_PAGERDUTY_KEY: got a value of 5 bytes, expected the 32 characters of an integration key",
+    ]);
+  });
+});
+
 describe("the address of a mail server", () => {
   it.each(["smtps://user:100%@mail.example.com", "smtps://a%zz:b@mail.example.com"])(
     "a mail server's address is refused where its login cannot be decoded: %s",

@@ -57,6 +57,24 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       });
     }));
 
+  it("the outbox makes deliveries to the channels of alerts only for alerts", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      await store.alerts.change({
+        ...{ kind: "failures", source: "platform", subject: "t", from: 0, isOpen: true, since: T0 },
+        ...{ notifiedCount: 1, notifiedAt: T0, message: { topic: "alert.failure_exhausted", payload: {} } },
+      });
+      expect(await store.outbox.fanOut(["webhook"], T0, 10, ["slack", "pagerduty"])).toBe(2);
+      const due = await store.notificationDeliveries.leaseDue(["webhook", "slack", "pagerduty"], lease("a", T0), 10);
+      const made = due.map(({ channel, notification }) => `${notification.topic} ${channel}`);
+      expect(made.sort()).toEqual([
+        "alert.failure_exhausted pagerduty",
+        "alert.failure_exhausted slack",
+        "alert.failure_exhausted webhook",
+        "order.paid webhook",
+      ]);
+    }));
+
   it("a notification whose deliveries could not be written stays for the next run", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");

@@ -10,6 +10,7 @@ import {
 } from "../../domain/index.ts";
 import { Area, assign, insert, rowList, run } from "../database.ts";
 import { firstAccepted } from "./failures.ts";
+import { ALERT_POSITION } from "./notifications.ts";
 
 export type AlertKind = "failures" | "accepted" | "signatures" | "silence";
 
@@ -54,7 +55,7 @@ export interface ArrivalDay extends Arrival {
   readonly lastAt: Date;
 }
 
-/** The source of an alert's notification; its position is 0, which no handler's notification has. */
+/** The source of an alert's notification. */
 const OWN_SOURCE = "oncehook";
 
 /** Longer than any rolling deployment leaves no process running. */
@@ -175,7 +176,7 @@ export class Alerts extends Area {
       if (message !== undefined) {
         const { topic, payload } = message;
         const eventId = ["alert", kind, source, subject, number].join("/");
-        const row = { source: OWN_SOURCE, eventId, position: 0, topic, payload: JSON.stringify(payload) };
+        const row = { source: OWN_SOURCE, eventId, position: ALERT_POSITION, topic, payload: JSON.stringify(payload) };
         await run(query, insert("oncehook_notifications", { ...row, createdAt: notifiedAt }));
       }
       return true;

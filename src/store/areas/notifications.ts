@@ -15,6 +15,9 @@ import {
 import type { StoredRecord } from "./records.ts";
 import { longestRunMs } from "./settings.ts";
 
+/** The place of an alert among the notifications of its event; no handler's notification has it. */
+export const ALERT_POSITION = 0;
+
 /** A message that a handler sends, committed with its event. */
 export interface StoredNotification {
   readonly id: number;

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { Area, equal, type IdRow, idList, idsOf, run } from "../database.ts";
 import { isUnleased } from "./lease.ts";
 import {
+  ALERT_POSITION,
   NOTIFICATION_COLUMNS,
   type NotificationRow,
   type StoredNotification,
@@ -14,28 +15,45 @@ export class Outbox extends Area {
   /**
    * Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. The mark commits with
    * the deliveries, so that no snapshot has the one without the other.
+   * @param alertChannels get only alerts
    */
-  async fanOut(channels: readonly string[], now: Date, limit: number): Promise<number> {
+  async fanOut(
+    channels: readonly string[],
+    now: Date,
+    limit: number,
+    alertChannels: readonly string[] = [],
+  ): Promise<number> {
     const { dialect } = this.database;
-    const fresh = await this.read<IdRow>`SELECT id FROM oncehook_notifications
+    const fresh = await this.read<IdRow & { readonly position: number }>`
+      SELECT id, position FROM oncehook_notifications
       WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)}`;
     if (fresh.length === 0) return 0;
     const ids = idList(dialect, idsOf(fresh));
+    const alerts = alertChannels.length === 0 ? [] : fresh.filter(({ position }) => position === ALERT_POSITION);
+    const deliveries = [
+      this.#deliveries(idsOf(fresh), channels, now),
+      ...(alerts.length === 0 ? [] : [this.#deliveries(idsOf(alerts), alertChannels, now)]),
+    ];
+    await this.database.transact(async (query) => {
+      for (const insert of deliveries) await run(query, insert);
+      await run(query, sql`UPDATE oncehook_notifications SET fanned_out_at = ${now} WHERE id IN ${ids}`);
+    });
+    return fresh.length;
+  }
+
+  #deliveries(ids: readonly number[], channels: readonly string[], now: Date) {
+    const { dialect } = this.database;
     const given =
       dialect === "postgres"
         ? sql`unnest(${channels}::text[]) WITH ORDINALITY AS given (value, key)`
         : sql`json_each(${JSON.stringify(channels)}) AS given`;
     // SQLite takes ON CONFLICT after a SELECT only where it cannot be read as the condition of a join.
-    const deliveries = sql`INSERT INTO oncehook_deliveries
+    return sql`INSERT INTO oncehook_deliveries
         (notification_id, channel, state, attempts, next_attempt_at, scheduled_at)
-      SELECT fresh.id, given.value, 'waiting', 0, ${now}, ${now} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
+      SELECT fresh.id, given.value, 'waiting', 0, ${now}, ${now}
+      FROM ${idList(dialect, ids)} AS fresh CROSS JOIN ${given} WHERE true
       ORDER BY fresh.id, given.key
       ON CONFLICT (notification_id, channel) DO NOTHING`;
-    await this.database.transact(async (query) => {
-      await run(query, deliveries);
-      await run(query, sql`UPDATE oncehook_notifications SET fanned_out_at = ${now} WHERE id IN ${ids}`);
-    });
-    return fresh.length;
   }
 
   /**
