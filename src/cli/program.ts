@@ -4,6 +4,7 @@ import { backfillCommand } from "./backfill-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { backupCommand, copyCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { fixtureCommand } from "./fixture-command.ts";
 import { importSeenCommand } from "./import-seen-command.ts";
 import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     sendCommand(),
     signCommand(),
     listenCommand(),
+    fixtureCommand(),
     oauthCommand(),
     eventsCommand(),
     eventCommand(),

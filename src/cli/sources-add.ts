@@ -5,12 +5,11 @@ import { CONFIG_FILE_NAMES, secretVariables } from "../config/index.ts";
 import { closestName } from "../domain/index.ts";
 import { functionOf, moreThanSecret, PRESET_NAMES, type PresetName } from "../sources/index.ts";
 import { withSource } from "./config-text.ts";
+import { TEST_SECRET } from "./fixture-test.ts";
 import { UsageError } from "./user-error.ts";
 
 /** The tests of a project that init wrote read this file. */
 const TEST_ENV = ".env.test";
-/** Every preset takes a secret of this form: for tests, and for a preset that only gives its facts. */
-const PLACEHOLDER = "c2VjcmV0".repeat(8);
 
 /** Adds a source to this folder's project; twice is the same as once. @throws UsageError for an unknown preset */
 export async function addSource(given: string, { env }: { readonly env: string }): Promise<void> {
@@ -22,7 +21,7 @@ export async function addSource(given: string, { env }: { readonly env: string }
     ...(file === undefined ? [] : [addToConfig(file, code)]),
     addToEnv(env, { [variable]: "", ...(file === undefined && { SOURCES: name }) }),
     // The configuration is the tests' as well, and without a secret it is refused.
-    ...(existsSync(TEST_ENV) ? [addToEnv(TEST_ENV, { [variable]: PLACEHOLDER })] : []),
+    ...(existsSync(TEST_ENV) ? [addToEnv(TEST_ENV, { [variable]: TEST_SECRET })] : []),
   ];
   process.stdout.write(`${done.join("\n")}\n\n${await nextSteps(name, variable, env)}`);
 }
@@ -75,7 +74,7 @@ function serveCommand(): string {
 
 async function nextSteps(name: PresetName, variable: string, file: string): Promise<string> {
   const { PRESETS } = await import("../sources/platforms/index.ts");
-  const { facts, learns } = PRESETS[name]({ secret: PLACEHOLDER });
+  const { facts, learns } = PRESETS[name]({ secret: TEST_SECRET });
   const own = existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
   const base = process.env.CALLBACK_BASE_URL ?? own.CALLBACK_BASE_URL;
   const url = `${base?.replace(/\/+$/, "") ?? "<CALLBACK_BASE_URL>"}/api/${name}/callback`;

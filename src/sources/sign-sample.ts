@@ -21,6 +21,8 @@ export interface SignedSampleRequest extends Omit<SampleRequest, "newId" | "now"
   readonly origin: string;
   /** Signed in place of the sample's body. */
   readonly raw?: Uint8Array | undefined;
+  /** Whether \`raw\` must be a callback with an event of the type; else it may be anything. */
+  readonly isRawEvent?: boolean;
   /** Beside those of the platform, over them, and signed where it signs them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -28,7 +30,7 @@ export interface SignedSampleRequest extends Omit<SampleRequest, "newId" | "now"
 export interface SignedSample {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** As the source reads it; undefined where the body was given. */
+  /** As the source reads it; undefined where the body was given, and may be anything. */
   readonly event: JsonObject | undefined;
 }
 
@@ -42,7 +44,7 @@ export function signSample(definition: SourceDefinition, request: SignedSampleRe
     throw new SampleError(
       `${request.source}: no callback of ${facts.title} can be signed here; have it send a test event (${facts.docs})`,
     );
-  const { now, time = now, url, origin, raw, headers: extraHeaders = {} } = request;
+  const { now, time = now, url, origin, raw, isRawEvent = false, headers: extraHeaders = {} } = request;
   const target = `${url.pathname}${url.search}`;
   const sample = orSampleError(request.source, () => definition.sample({ ...request, newId: newId(), now: time }));
   const body = orSampleError(request.source, () => signBody(raw ?? sample.body, now, false));
@@ -54,7 +56,7 @@ export function signSample(definition: SourceDefinition, request: SignedSampleRe
   return {
     headers,
     body,
-    event: raw === undefined ? eventIn(definition, request, { headers, body, target }) : undefined,
+    event: raw === undefined || isRawEvent ? eventIn(definition, request, { headers, body, target }) : undefined,
   };
 }
 
