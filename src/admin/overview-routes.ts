@@ -55,7 +55,7 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
     alerts: alerts.map(({ kind, source, subject, since }) => {
       return { kind, source, subject, since: since.toISOString() };
     }),
-    needs_attention: needsAttention(await store.alerts.refusedSources(now), {
+    needs_attention: needsAttention(await store.refusedSources.list(now), {
       open_alert: alerts.length,
       exhausted_failures: failures.exhausted,
       rejected_failures: failures.rejected,
@@ -100,7 +100,7 @@ function needsAttention(
     const count = counts[kind as keyof typeof PROBLEMS];
     return { kind, count, message: message.replace("#", `${count} ${count === 1 ? one : many}`) };
   });
-  const refused = refusedSources.map(({ message }) => ({ kind: "refused_source", count: 1, message }));
+  const refused = refusedSources.map(({ count, message }) => ({ kind: "refused_source", count, message }));
   return [...refused, ...problems.filter(({ count }) => count > 0)];
 }
 

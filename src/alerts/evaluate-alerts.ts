@@ -10,7 +10,7 @@ import {
   signatureOf,
   sourceOf,
 } from "../domain/index.ts";
-import type { AlertKind, Alerts, Arrival, StoredAlert } from "../store/index.ts";
+import type { AlertKind, Alerts, Arrival, RefusedSources, StoredAlert } from "../store/index.ts";
 import { createPoller, type Poller } from "../system/index.ts";
 import { messageOf } from "./messages.ts";
 import * as policy from "./policy.ts";
@@ -18,6 +18,7 @@ import { type AlertTransition, DAY, lastFullQuarter } from "./policy.ts";
 
 export interface AlertDependencies {
   readonly store: Alerts;
+  readonly refusedSources: Pick<RefusedSources, "list">;
   readonly kinds: ReadonlySet<AlertKind>;
   /** An accepted event that is older starts an alert. */
   readonly acceptedLimitMs: number;
@@ -186,9 +187,9 @@ async function accepted(evaluation: Evaluation): Promise<void> {
 }
 
 async function signatures(evaluation: Evaluation): Promise<void> {
-  const { store, alertOf, open, now, isSameQuarter } = evaluation;
+  const { store, refusedSources, alertOf, open, now, isSameQuarter } = evaluation;
   const started = new Set<string>();
-  for (const { source, message } of await store.refusedSources(now)) {
+  for (const { source, message } of await refusedSources.list(now)) {
     if (alertOf(source)?.isOpen === true) continue;
     await apply(evaluation, { source, message }, "starts");
     started.add(source);

@@ -15,7 +15,7 @@ export const POLL_INTERVALS = {
   outboxPollMs: 1_000,
   refreshPollMs: 10_000,
   resealPollMs: 3_600_000,
-  alertPollMs: 60_000,
+  alertPollMs: 30_000,
   rollupPollMs: 5_000,
   secretPollMs: 5_000,
   reconcilePollMs: 30_000,
@@ -54,7 +54,7 @@ export function createBackgroundWork(
   const types = new Set(receiver.registry.types);
   const { silenceFloor, acceptedSeconds } = config.alerts;
   const alerts = createAlertPoller({
-    ...{ store: store.alerts, arrivals, kinds, silenceFloor, clock, log },
+    ...{ store: store.alerts, refusedSources: store.refusedSources, arrivals, kinds, silenceFloor, clock, log },
     acceptedLimitMs: acceptedSeconds * 1_000,
     isHandled: (type) => types.has(type),
   });

@@ -30,64 +30,96 @@ export interface PeriodCount {
 /** A source whose callbacks were authentic, and are all refused since. */
 export interface RefusedSource {
   readonly source: string;
+  /** How many were refused since the last authentic one. */
+  readonly count: number;
+  /** When the last authentic one came, to the minute or better, in ISO 8601. */
+  readonly since: string;
+  /** When the last refused one came, in ISO 8601. */
+  readonly lastSeen: string;
+  /** The most frequent outcome of those that were refused. */
+  readonly outcome: string;
+  readonly remedy: string;
   /** One sentence, with the numbers and the remedy. */
   readonly message: string;
 }
 
 const HOUR_SECONDS = 3_600;
 export const QUARTER_SECONDS = 900;
+/** Fewer refused callbacks are a test, or a mistake that ends by itself. */
 export const MIN_REFUSED = 10;
+/** The usual number of authentic callbacks below which their absence proves nothing. */
 export const MIN_USUAL = 30;
+/** So few prove that the secret was right before, if both kinds of callbacks have one sender. */
+const MIN_AUTHENTIC = 3;
+/** So many networks at once are a platform's, or an effort that no scanner makes. */
+const MIN_NETWORKS = 3;
 
-/** By source, the last hour's periods if all callbacks were refused. @param now in seconds since the epoch */
-export function suspectSources(minutes: readonly PeriodCount[], now: number): Map<string, PeriodCount[]> {
-  const start = now - HOUR_SECONDS;
-  const recent = Map.groupBy(
-    minutes.filter(({ slot }) => slot >= start - (start % 60)),
-    ({ source }) => source,
-  );
-  return new Map(
-    [...recent].filter(([source, periods]) => {
-      const { authentic, wrong, unsigned } = countsOf(periods);
-      // Requests to no source's address have an empty source.
-      return source !== "" && authentic === 0 && wrong + unsigned >= MIN_REFUSED;
-    }),
-  );
+/** The counts of a source since its last authentic callback. */
+export interface RefusalCounts {
+  readonly source: string;
+  /** Of those refused since. */
+  readonly count: number;
+  /** In seconds since the epoch: when the last authentic callback came, and the last refused one. */
+  readonly lastAuthentic: number;
+  readonly lastRefused: number;
+  readonly outcome: string;
+  /** Of the day up to the last authentic one. */
+  readonly before: SignatureCounts;
+}
+
+/** The remote addresses of a source's newest callbacks, as the log has them. */
+export interface SenderAddresses {
+  readonly authentic: readonly string[];
+  readonly refused: readonly string[];
 }
 
 /**
- * The sources whose callbacks were refused for an hour, after a day in which nearly all were authentic. Unlike the alert's
- * other rule, it needs no week to compare with. A sender of forgeries can cause it where the platform is silent.
- * @param quarters of the day before, by the quarter-hour
+ * Whether refused callbacks are the platform's own, and so a fault of a secret. Anyone can send forgeries while a platform
+ * is silent. They count only from a network that has sent authentic callbacks, or from several networks. After an hour
+ * in which a busy source sent nothing authentic they count from any.
+ * @param now in seconds since the epoch
  */
-export function refusedSources(
-  suspects: ReadonlyMap<string, readonly PeriodCount[]>,
-  quarters: readonly PeriodCount[],
-  now: number,
-): RefusedSource[] {
-  const earlier = Map.groupBy(
-    quarters.filter(({ slot }) => slot + QUARTER_SECONDS <= now - HOUR_SECONDS),
-    ({ source }) => source,
-  );
-  return [...suspects].flatMap(([source, periods]) => {
-    const { wrong, unsigned } = countsOf(periods);
-    const before = countsOf(earlier.get(source) ?? []);
-    const ofBefore = before.wrong + before.unsigned;
-    if (before.authentic < MIN_USUAL || before.authentic < 9 * ofBefore) return [];
-    const refusals = periods.filter(({ outcome }) => (signatureOf(outcome) ?? "authentic") !== "authentic");
-    const since = new Date(Math.min(...refusals.map(({ slot }) => slot)) * 1_000).toISOString();
-    const message =
-      `${source}: 0 of ${wrong + unsigned} callbacks authentic since ${since.slice(11, 16)} UTC, in the day before that ` +
-      `${before.authentic} of ${before.authentic + ofBefore}: compare its secret with the platform's`;
-    return [{ source, message }];
-  });
+export function isRefusedSource(counts: RefusalCounts, senders: SenderAddresses, now: number): boolean {
+  const { before, count, lastAuthentic } = counts;
+  if (count < MIN_REFUSED || before.authentic < 9 * (before.wrong + before.unsigned)) return false;
+  if (before.authentic >= MIN_USUAL && now - lastAuthentic >= HOUR_SECONDS) return true;
+  if (before.authentic < MIN_AUTHENTIC) return false;
+  const platform = new Set(senders.authentic.map(networkOf));
+  const refusing = new Set(senders.refused.map(networkOf));
+  return platform.size > 0 && (refusing.size >= MIN_NETWORKS || [...refusing].some((network) => platform.has(network)));
 }
 
-function countsOf(periods: readonly PeriodCount[]): SignatureCounts {
+/** An IPv4 address without its last number; the log has an IPv6 address as its /64. */
+function networkOf(address: string): string {
+  return address.replace(/^(\d+\.\d+\.\d+)\.\d+$/, "$1");
+}
+
+/** @param remedy of the newest diagnosis in the log; @param since the exact time where the log has it */
+export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, since?: string): RefusedSource {
+  const { source, count, before, outcome } = counts;
+  const from = since ?? isoOf(counts.lastAuthentic);
+  const ofBefore = before.authentic + before.wrong + before.unsigned;
+  const message =
+    `${source}: ${count} callbacks refused (${outcome}), none authentic since ${from.slice(0, 16).replace("T", " ")} UTC; ` +
+    `in the day before that ${before.authentic} of ${ofBefore} were: ${remedy}`;
+  return { source, count, since: from, lastSeen: isoOf(counts.lastRefused), outcome, remedy, message };
+}
+
+const COMPARE = "compare its secret with the platform's";
+
+function isoOf(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString();
+}
+
+export function countsOf(periods: readonly PeriodCount[]): SignatureCounts {
   const counts = { authentic: 0, wrong: 0, unsigned: 0 };
   for (const { outcome, count } of periods) {
     const signature = signatureOf(outcome);
     if (signature !== undefined) counts[signature] += count;
   }
   return counts;
+}
+
+export function isRefusal(outcome: string): boolean {
+  return (signatureOf(outcome) ?? "authentic") !== "authentic";
 }

@@ -16,6 +16,7 @@ export type { ForwardPage, Page, SearchPage, SearchResult } from "./areas/paging
 export type { PreparationClaim, Preparations } from "./areas/preparations.ts";
 export type * from "./areas/reconciliations.ts";
 export type { NewRecord, StoredRecord } from "./areas/records.ts";
+export type { RefusedSources } from "./areas/refused-sources.ts";
 export type { DeletedRows, RetentionLimits } from "./areas/retention.ts";
 export type * from "./areas/rollups.ts";
 export type * from "./areas/secrets.ts";

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Diagnosis, FailureState, RefusedSource } from "../domain/index.ts";
 import { CredentialUses, type StoredCredentialUse } from "./areas/access.ts";
-import { Alerts } from "./areas/alerts.ts";
 import { Failures } from "./areas/failures.ts";
 import { Outbox } from "./areas/outbox.ts";
+import { RefusedSources } from "./areas/refused-sources.ts";
 import { readSettings, type SlowHandler, slowHandlersOf } from "./areas/settings.ts";
 import { BACKFILL_SCHEMA, StoredEvents, type StoredType } from "./areas/stored-events.ts";
 import { bindQuery, type Execute, postgresDialect, sqliteDialect } from "./bind-query.ts";
@@ -42,7 +42,7 @@ export interface ServiceInspection {
   /** None in a database of an earlier version, which has no table of what was backfilled. */
   readonly storedTypes: readonly StoredType[];
   readonly failures: Readonly<Record<FailureState, number>>;
-  /** Sources whose callbacks are all refused for an hour. */
+  /** Sources whose callbacks were authentic, and are all refused since. */
   readonly refusedSources: readonly RefusedSource[];
   readonly waitingByChannel: ReadonlyMap<string, number>;
   /** Callbacks that were not authentic, of the newest entries of the log; the newest first. */
@@ -84,7 +84,7 @@ export async function inspectTables(database: Database, { handlers = [] }: Inspe
     slowHandlers: slowHandlersOf(settings),
     storedTypes: schema < BACKFILL_SCHEMA ? [] : await new StoredEvents(database).waiting(handlers),
     failures: await new Failures(database).counts(),
-    refusedSources: await new Alerts(database).refusedSources(new Date()),
+    refusedSources: await new RefusedSources(database).list(new Date()),
     waitingByChannel: await new Outbox(database).waitingByChannel(),
     refused: refused.map((row) => ({ ...row, diagnosis: JSON.parse(row.diagnosis) })),
   };

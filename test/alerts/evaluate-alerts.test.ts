@@ -22,6 +22,7 @@ function silentWith(...kinds: AlertKind[]): Promise<string[]> {
     await alerts.change({ kind: "signatures", source: "failing", subject: "", ...opened });
     const dependencies = {
       store: alerts,
+      refusedSources: { list: async () => [] },
       kinds: new Set(kinds),
       acceptedLimitMs: 300_000,
       silenceFloor: 20,

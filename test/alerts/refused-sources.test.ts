@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import { evaluateAlerts } from "../../src/alerts/evaluate-alerts.ts";
 import { keyStamp } from "../../src/configured/database.ts";
+import { hmac } from "../../src/sources/platforms/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { checkDatabase } from "../support/check-database.ts";
-import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
-import { startReceiver, testConfig } from "../support/receiver.ts";
+import { DIALECTS, describeFullOnPostgres, openTarget, withDatabase } from "../support/databases.ts";
+import { startReceiver, type TestReceiver, testConfig, withReceiver } from "../support/receiver.ts";
 
 const MINUTE = 60_000;
 
@@ -44,13 +45,14 @@ it.each(DIALECTS)("a source of which all callbacks are refused for an hour is na
     };
     await add("github", DEAD);
     for (const [index, [, history]] of NOT_DEAD.entries()) await add(`s${index}`, history);
-    const since = new Date(Math.floor((now.getTime() - 55 * MINUTE) / MINUTE) * MINUTE).toISOString().slice(11, 16);
+    const since = new Date(Math.floor((now.getTime() - 120 * MINUTE) / MINUTE) * MINUTE).toISOString();
     const message =
-      `github: 0 of 137 callbacks authentic since ${since} UTC, in the day before that 5702 of 5702: ` +
-      "compare its secret with the platform's";
-    expect(await store.alerts.refusedSources(now)).toEqual([{ source: "github", message }]);
+      `github: 137 callbacks refused (signature_mismatch), none authentic since ${since.slice(0, 16).replace("T", " ")} UTC; ` +
+      "in the day before that 5702 of 5702 were: compare its secret with the platform's";
+    expect(await store.refusedSources.list(now)).toMatchObject([{ source: "github", count: 137, since, message }]);
 
-    const deps = { store: store.alerts, kinds: new Set(["signatures"] as const), isSameQuarter: true };
+    const { refusedSources } = store;
+    const deps = { store: store.alerts, refusedSources, kinds: new Set(["signatures"] as const), isSameQuarter: true };
     const rest = {
       acceptedLimitMs: 1,
       silenceFloor: 1,
@@ -74,3 +76,78 @@ it.each(DIALECTS)("a source of which all callbacks are refused for an hour is na
     ]);
   }),
 );
+
+const SHOP = { signature: { header: "X-Signature", encoding: "hex" }, signed: "{body}" } as const;
+const shop = (secret: string) => hmac({ ...SHOP, secret, id: "body.id", type: "body.type" });
+const PLATFORM = "203.0.113.7";
+
+describeFullOnPostgres("refused callbacks on %s", (dialect) => {
+  const withShop = (use: (receiver: TestReceiver, send: Send, clock: { now: Date }) => Promise<void>) => {
+    // Doctor reads the clock of the machine.
+    const clock = { now: new Date(Math.floor(Date.now() / MINUTE) * MINUTE) };
+    const sources = { shop: shop("the secret of the shop") };
+    const options = { env: { TRUST_PROXY: "127.0.0.1" }, sources, clock: { now: () => clock.now } };
+    let events = 0;
+    return withReceiver(
+      dialect,
+      (receiver) => {
+        const send: Send = async (count, { secret, from }) => {
+          for (let sent = 0; sent < count; sent += 1) {
+            events += 1;
+            const body = Buffer.from(JSON.stringify({ id: `e${events}`, type: "order" }));
+            const signature = shop(secret).sign?.({ body, now: clock.now })["X-Signature"] ?? "";
+            const headers = { "x-signature": signature, "x-forwarded-for": from, "x-forwarded-proto": "https" };
+            await fetch(`${receiver.publicOrigin}/api/shop/callback`, { method: "POST", body, headers });
+          }
+          // Stores the counts and the rows of the log.
+          await receiver.admin("/api/v1/overview");
+          await receiver.admin("/api/v1/callbacks");
+        };
+        return use(receiver, send, clock);
+      },
+      options,
+    );
+  };
+  const good = { secret: "the secret of the shop", from: PLATFORM };
+  const refusedOf = async (receiver: TestReceiver) => {
+    const overview = (await receiver.admin("/api/v1/overview")).body as { needs_attention: { kind: string }[] };
+    return overview.needs_attention.filter(({ kind }) => kind === "refused_source");
+  };
+
+  it("20 wrong signatures after 5 authentic callbacks of the minute are named at once, with count, since and remedy", () =>
+    withShop(async (receiver, send, clock) => {
+      await send(5, good);
+      const since = clock.now.toISOString().slice(0, 16).replace("T", " ");
+      clock.now = new Date(clock.now.getTime() + 10_000);
+      await send(20, { secret: "another secret", from: PLATFORM });
+      const message = expect.stringMatching(
+        `^shop: 20 callbacks refused \\(signature_mismatch\\), none authentic since ${since} UTC; .*: Compare `,
+      );
+      expect(await refusedOf(receiver)).toEqual([{ kind: "refused_source", count: 20, message }]);
+      const config = testConfig(receiver.target);
+      expect(await checkDatabase(config, [], clock.now)).toContainEqual({
+        level: "warning",
+        check: "refused",
+        message,
+      });
+    }));
+
+  it("20 forged callbacks from one address beside authentic ones of a platform are no problem", () =>
+    withShop(async (receiver, send) => {
+      await send(5, good);
+      await send(20, { secret: "another secret", from: "198.51.100.9" });
+      expect(await refusedOf(receiver)).toEqual([]);
+      await send(1, good);
+      expect(await refusedOf(receiver)).toEqual([]);
+    }));
+
+  it("an authentic callback ends what was refused before it", () =>
+    withShop(async (receiver, send) => {
+      await send(5, good);
+      await send(20, { secret: "another secret", from: PLATFORM });
+      await send(1, good);
+      expect(await refusedOf(receiver)).toEqual([]);
+    }));
+});
+
+type Send = (count: number, how: { readonly secret: string; readonly from: string }) => Promise<void>;

@@ -1,13 +1,5 @@
 import { sql } from "kysely";
-import {
-  DAY_MS,
-  type JsonObject,
-  OVERVIEW_RANGES,
-  type PeriodCount,
-  type RefusedSource,
-  refusedSources,
-  suspectSources,
-} from "../../domain/index.ts";
+import { DAY_MS, type JsonObject, OVERVIEW_RANGES, type PeriodCount } from "../../domain/index.ts";
 import { Area, assign, insert, rowList, run } from "../database.ts";
 import { firstAccepted } from "./failures.ts";
 import { ALERT_POSITION } from "./notifications.ts";
@@ -117,15 +109,6 @@ export class Alerts extends Area {
     const [first] = await this.read<{ slot: number }>`SELECT slot FROM oncehook_rollups
       WHERE step_seconds = ${STEP_SECONDS} ORDER BY slot LIMIT 1`;
     return first?.slot;
-  }
-
-  /** The sources whose callbacks are all refused for an hour; the first rule of the alert on signatures. */
-  async refusedSources(now: Date): Promise<RefusedSource[]> {
-    const seconds = Math.floor(now.getTime() / 1_000);
-    const minutes = await this.outcomes(seconds - 3_660, seconds, OVERVIEW_RANGES.hour.stepSeconds);
-    const suspects = suspectSources(minutes, seconds);
-    if (suspects.size === 0) return [];
-    return refusedSources(suspects, await this.outcomes(seconds - 90_000, seconds - 3_600), seconds);
   }
 
   /** The outcomes of the quarter-hours that begin at `from` or later and before `to`, in seconds since the epoch. */

@@ -15,6 +15,7 @@ import { Outbox } from "./outbox.ts";
 import { Preparations } from "./preparations.ts";
 import { Reconciliations } from "./reconciliations.ts";
 import { Records } from "./records.ts";
+import { RefusedSources } from "./refused-sources.ts";
 import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
 import { EncryptedValues, TenantSecrets, TenantSecretUses } from "./secrets.ts";
@@ -43,6 +44,7 @@ export function createAreas(database: Database) {
     tenantSecrets: new TenantSecrets(database),
     encryptedValues: new EncryptedValues(database),
     alerts: new Alerts(database),
+    refusedSources: new RefusedSources(database),
     rollups: new Rollups(database),
     captures: new Captures(database),
     sessions: new Sessions(database),
