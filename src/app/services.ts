@@ -38,7 +38,7 @@ import {
   type PlatformRules,
   type Scheme,
 } from "../sources/index.ts";
-import type { Store } from "../store/index.ts";
+import { createOriginalKeepers, type Store } from "../store/index.ts";
 import { type Encryptor, KeyedSemaphore } from "../system/index.ts";
 import { createCallbackAppender, createRollupWriter, createSlowHandlerReport } from "../upkeep/index.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
@@ -90,6 +90,7 @@ export function createServices(dependencies: ServiceDependencies) {
   const sources = createSourceMap(config, {
     ...{ scheme, configured, clock, log: logger, origin, learntSecrets, typeMismatch },
     claimSecret: createSecretClaims(config, store, clock),
+    keeperOf: createOriginalKeepers({ encryptor, clock, log: logger }),
   });
   const receiver: Receiver = {
     store,

@@ -1,6 +1,6 @@
 import { fixedRetries } from "../domain/index.ts";
 import type { Reading } from "./read-variables.ts";
-import { flag, list, matching, oneOf, someOf, type VariableTable, wholeNumber } from "./variable.ts";
+import { flag, keepTime, list, matching, oneOf, someOf, type VariableTable, wholeNumber } from "./variable.ts";
 
 export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_message"] as const;
 
@@ -28,6 +28,7 @@ export const LOG_VARIABLES = {
   MASK_KEYS: { schema: list("body keys, separated by commas"), default: "" },
   LOG_RETENTION_DAYS: { schema: wholeNumber(1, 36_500), default: "30" },
   REFUSED_LOG_BYTES: { schema: wholeNumber(1_048_576, 1_099_511_627_776), default: "67108864" },
+  KEEP_ORIGINALS: { schema: keepTime, default: "30d" },
   RECORD_RETENTION_DAYS: { schema: wholeNumber(1, 36_500), defaultText: "for ever" },
 } satisfies VariableTable;
 
@@ -62,6 +63,7 @@ export function handlingOf(
       logDays: values.LOG_RETENTION_DAYS,
       recordDays: values.RECORD_RETENTION_DAYS ?? null,
       refusedBytes: values.REFUSED_LOG_BYTES,
+      originalsMs: values.KEEP_ORIGINALS,
     },
   };
 }

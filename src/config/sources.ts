@@ -10,7 +10,7 @@ import type { OAUTH_VARIABLES } from "./oauth.ts";
 import type { Environment, Problems, Reading } from "./read-variables.ts";
 import type { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
 import type { TextSchema } from "./text-schema.ts";
-import { cidrs, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
+import { cidrs, keepTime, list, type RateLimit, rateLimit, type VariableTable } from "./variable.ts";
 
 export const SOURCE_VARIABLES = {
   SOURCES: { schema: list("names of presets, separated by commas, such as stripe,github"), default: "" },
@@ -36,6 +36,8 @@ export interface SourceLimits {
   readonly rate?: RateLimit | null;
   /** CIDR networks. */
   readonly addresses?: readonly string[];
+  /** How long originals are kept, in milliseconds; 0: not at all. */
+  readonly keep?: number;
 }
 
 type SourceReading = Reading<typeof SOURCE_VARIABLES & typeof LIMIT_VARIABLES & typeof OAUTH_VARIABLES>;
@@ -117,7 +119,11 @@ function limitsOf(name: string, { settings }: SourceDefinition, problems: Proble
     problems.add([`sources.${name}.${setting}`], got);
     return {};
   };
-  return { ...read("rate", settings.rate, rateLimit), ...read("addresses", settings.addresses?.join(","), someCidrs) };
+  return {
+    ...read("rate", settings.rate, rateLimit),
+    ...read("addresses", settings.addresses?.join(","), someCidrs),
+    ...read("keep", settings.keep, keepTime),
+  };
 }
 
 /** An empty list would refuse everybody. */

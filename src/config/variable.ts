@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { DAY_MS, durationMs, MINUTE_MS } from "../domain/index.ts";
 import { TextSchema } from "./text-schema.ts";
 
 /**
@@ -38,6 +39,8 @@ type ValueOf<Row extends Variable> =
 /** The values of a table's variables; undefined where one is not set and has no default. */
 export type ValuesOf<Table extends VariableTable> = { readonly [Name in keyof Table]: ValueOf<Table[Name]> };
 
+const MAX_KEEP_MS = 3_650 * DAY_MS;
+
 /** The words that follow "expected". */
 export function expectation({ schema, httpsInProduction }: Variable): string {
   return `${schema.description ?? "a text"}${httpsInProduction ? "; in production https" : ""}`;
@@ -58,6 +61,11 @@ export function wholeNumber(min: number, max: number, more = "") {
     .refine((value) => value >= min && value <= max)
     .describe(`a whole number from ${min} to ${max}${more}`);
 }
+
+/** In milliseconds; 0 for none. */
+export const keepTime = text("a time of up to 3650d, such as 30d or 12h; 0 keeps none")
+  .transform((raw) => (raw === "0" ? 0 : durationMs(raw)))
+  .refine((ms) => ms === 0 || (ms >= MINUTE_MS && ms <= MAX_KEEP_MS));
 
 export const port = wholeNumber(0, 65_535, " (0: any free port)");
 

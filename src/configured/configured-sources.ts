@@ -19,6 +19,7 @@ import {
   type SourceDefinition,
   type SourceEnvironment,
 } from "../sources/index.ts";
+import type { OriginalKeeper } from "../store/index.ts";
 
 /** One from the environment has no limits of its own. */
 export type ConfiguredSource = Pick<NamedSource, "name" | "definition"> & Partial<NamedSource>;
@@ -74,13 +75,15 @@ interface SourceDependencies {
   readonly learntSecrets: { learning(source: string): NonNullable<SourceEnvironment["learning"]> } | undefined;
   /** Which tenant of a source has a secret, for all processes. */
   readonly claimSecret: (source: string, claim: SecretClaim) => Promise<string>;
+  /** @param keepMs 0: no originals are kept */
+  readonly keeperOf: (keepMs: number) => OriginalKeeper | undefined;
   readonly typeMismatch: (key: EventKey, header: string, body: string) => void;
 }
 
 /** All sources by their names, the platform first. @throws ConfigError for a secret that its platform cannot have given */
 export function createSourceMap(
-  { eventTypeFrom, rejectTypeMismatch, retry, environment: appEnvironment }: Config,
-  { scheme, configured, clock, log, origin, learntSecrets, claimSecret, typeMismatch }: SourceDependencies,
+  { eventTypeFrom, rejectTypeMismatch, retry, retention, environment: appEnvironment }: Config,
+  { scheme, configured, clock, log, origin, learntSecrets, claimSecret, keeperOf, typeMismatch }: SourceDependencies,
 ): ReadonlyMap<string, Source> {
   const rules = { eventTypeFrom, rejectTypeMismatch, typeMismatch };
   const platform: Source = {
@@ -89,11 +92,12 @@ export function createSourceMap(
     retry: () => retry,
     scheme,
     contract: createPlatformContract(rules),
+    keeper: keeperOf(retention.originalsMs),
   };
   const sparing = createSparingLog(log, clock);
   const warn = (fields: Readonly<Record<string, unknown>>, message: string) => sparing("warn", { fields, message });
   const weakSecrets = ({ production: "refuse", development: "warn", test: undefined } as const)[appEnvironment];
-  const others = configured.map(({ name, definition }): [string, Source] => {
+  const others = configured.map(({ name, definition, limits }): [string, Source] => {
     const learning = definition.learns ? learntSecrets?.learning(name) : undefined;
     const environment = {
       ...{ name, clock, origin, warn, weakSecrets },
@@ -107,7 +111,9 @@ export function createSourceMap(
       const credentialHeaders = areUnknown ? undefined : headers.map((header) => header.toLowerCase());
       const retry = sourceRetry(definition.facts.retryHours, definition.settings.retry);
       const retryOf: Source["retry"] = (ofHandler) => retriesFor({ ...retry, ...ofHandler });
-      return [name, { name, answer: answerMode(definition), retry: retryOf, scheme, contract, credentialHeaders }];
+      const keeper = keeperOf(limits?.keep ?? retention.originalsMs);
+      const answer = answerMode(definition);
+      return [name, { name, answer, retry: retryOf, scheme, contract, credentialHeaders, keeper }];
     } catch (cause) {
       throw new ConfigError([`sources.${name}: ${errorReason(cause)}`]);
     }

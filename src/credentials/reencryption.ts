@@ -1,7 +1,7 @@
 import type { Log } from "../domain/index.ts";
 import { userTokensContext } from "../handlers/index.ts";
 import { failureContext, preparationContext } from "../pipeline/index.ts";
-import type { EncryptedKind, EncryptedValue, Store } from "../store/index.ts";
+import { type EncryptedKind, type EncryptedValue, ORIGINALS_CONTEXT, type Store } from "../store/index.ts";
 import { createPoller, type Encryptor } from "../system/index.ts";
 import { sourceSecretContext } from "./learnt-secrets.ts";
 
@@ -12,6 +12,7 @@ const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = 
   preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
   user_tokens: ([userId = ""]) => userTokensContext(userId),
   source_secret: ([source = ""]) => sourceSecretContext(source),
+  original: () => ORIGINALS_CONTEXT,
 };
 
 /**

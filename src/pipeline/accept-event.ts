@@ -1,5 +1,5 @@
 import { isRefused, type Outcome } from "../domain/index.ts";
-import type { Lease } from "../store/index.ts";
+import { type Lease, sealOriginal } from "../store/index.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { orderKeyOf } from "./handler-slot.ts";
 import { keepRefused } from "./keep-rejected.ts";
@@ -12,7 +12,7 @@ import { failureContext, recordAttempt } from "./store-failure.ts";
  * @param lease of the run in its callback that goes on meanwhile
  */
 export async function acceptEvent(
-  event: Pick<AttemptInput, "key" | "version" | "content">,
+  event: Pick<AttemptInput, "key" | "version" | "content" | "original">,
   eventType: string,
   { store, encryptor, clock, registry }: Pick<Receiver, "store" | "encryptor" | "clock" | "registry">,
   lease?: Lease,
@@ -23,7 +23,8 @@ export async function acceptEvent(
   const encryptedBody = encryptor.encrypt(body, failureContext(key));
   const orderKey = orderKeyOf(event, eventType, { registry });
   const accepted = { ...key, eventType, version, encryptedBody, bodySha256, orderKey };
-  await store.failures.accept({ ...accepted, nextAttemptAt: now, lease }, now);
+  const original = sealOriginal(accepted, event.original);
+  await store.failures.accept({ ...accepted, nextAttemptAt: now, lease, original }, now);
 }
 
 /** Answer mode `after`: the event is durable, and the retry loop runs it at once. */

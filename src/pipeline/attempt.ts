@@ -209,9 +209,10 @@ class Attempt implements PendingEvent {
   complete(returned: unknown): Completion {
     this.#handlerRan();
     const result = storableResult(returned);
-    const { buildLogEntry, mode } = this.#validated.input;
+    const { buildLogEntry, mode, original } = this.#validated.input;
     const logEntry = buildLogEntry?.(success(result));
-    this.#completion = logEntry === undefined ? { result } : { result, logEntry };
+    if (logEntry === undefined) this.#completion = { result };
+    else this.#completion = original === undefined ? { result, logEntry } : { result, logEntry, original };
     this.#span?.end();
     const { tracer } = this.#receiver;
     const name = mode === "commit" ? "commit" : "rollback";

@@ -92,7 +92,7 @@ export class DeliveryRun implements PendingLookup {
 
   /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event, (g) log it, in one transaction. */
   #dispatch(): void {
-    const { key, content, version, deadline, buildLogEntry, rerun } = this.#delivery;
+    const { key, content, version, deadline, original, buildLogEntry, rerun } = this.#delivery;
     const { isJson } = content;
     const eventType = content.typeOf();
     if (isRefused(eventType)) return void this.#keep(eventType);
@@ -109,6 +109,7 @@ export class DeliveryRun implements PendingLookup {
       mode: "commit",
       mayBeAccepted: this.#delivery.answer !== "inline" && rerun === undefined,
       ...rerun,
+      original,
       context: this.#context,
       buildLogEntry: (outcome) =>
         this.#state.kind === "accepted" ? undefined : buildLogEntry({ outcome, ...key, eventType, isJson }),

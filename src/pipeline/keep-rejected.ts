@@ -1,12 +1,13 @@
 import { type Failed, failed, type Outcome, type Refused, type Rejected, tenantSource } from "../domain/index.ts";
 import { type DistinctHeaders, type SignedRequest, type SignedText, sha256Hex } from "../sources/index.ts";
-import type { NewFailure } from "../store/index.ts";
+import { type NewFailure, sealOriginal } from "../store/index.ts";
+import { originalOf } from "./original-of.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { failureContext } from "./store-failure.ts";
 
 /** Its type is empty where the contract could not read it: `body` is a kept request then. */
 type RejectedEvent = Pick<NewFailure, "version" | "eventType" | "bodySha256" | "firstFailedAt"> &
-  Pick<Delivery, "key"> & { readonly body: Uint8Array };
+  Pick<Delivery, "key" | "original"> & { readonly body: Uint8Array };
 
 /**
  * Keeps an authentic event to which its schema, its handler or its source's contract said no. It stays until it is
@@ -15,7 +16,7 @@ type RejectedEvent = Pick<NewFailure, "version" | "eventType" | "bodySha256" | "
  * @returns its outcome; a failure that makes the platform send it again where it could not be kept
  */
 async function keepRejected(
-  { key, body, ...event }: RejectedEvent,
+  { key, body, original: request, ...event }: RejectedEvent,
   refusal: Refused,
   invalid: "accept" | "refuse" | undefined,
   { store, encryptor, clock, log, describeError }: Receiver,
@@ -24,8 +25,9 @@ async function keepRejected(
   if (invalid === undefined || code === "event_type_unknown") return refusal;
   const encryptedBody = encryptor.encrypt(body, failureContext(key));
   const rejection = { code, error: describeError(detail ?? message), nextAttemptAt: null, isRejected: true };
+  const original = sealOriginal({ ...key, ...event }, request);
   try {
-    await store.failures.record({ ...key, ...event, encryptedBody, ...rejection }, clock.now());
+    await store.failures.record({ ...key, ...event, encryptedBody, ...rejection, original }, clock.now());
   } catch (error) {
     log.error({ err: error, event_id: key.eventId }, "a rejected event could not be kept");
     return failed("store_unavailable", error);
@@ -36,14 +38,14 @@ async function keepRejected(
 
 /** An event that was read, but for its type where that is empty. */
 export function keepRefused(
-  { key, version, content, contract, callback, rerun }: Delivery,
+  { key, version, content, contract, callback, original, rerun }: Delivery,
   eventType: string,
   refusal: Refused,
   receiver: Receiver,
 ): Promise<Outcome> {
   const { bodySha256 } = content;
   const body = eventType === "" && callback !== undefined ? keptRequest(callback) : content.body;
-  const event = { key, version, eventType, body, bodySha256, firstFailedAt: rerun?.keptAt };
+  const event = { key, version, eventType, body, bodySha256, original, firstFailedAt: rerun?.keptAt };
   return keepRejected(event, refusal, contract.invalid, receiver);
 }
 
@@ -59,7 +61,8 @@ export async function keepUnread(
   const id = contract.identify({ ...callback, headers: keptHeaders(callback) }, signedText);
   const key = { source: keySourceOf(callback), eventId: `sha256:${id}` };
   const body = keptRequest(callback, signedText);
-  const event = { key, version, eventType: "", body, bodySha256: sha256Hex(callback.body) };
+  const original = originalOf(callback, callback.body);
+  const event = { key, version, eventType: "", body, bodySha256: sha256Hex(callback.body), original };
   const outcome = await keepRejected(event, refusal, contract.invalid, receiver);
   return { outcome, ...key, isVerified: true };
 }

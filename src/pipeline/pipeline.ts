@@ -6,6 +6,7 @@ import { runItems } from "./batch.ts";
 import { DeliveryRun } from "./delivery-run.ts";
 import { orderKeyOf } from "./handler-slot.ts";
 import { keepUnread, keySourceOf } from "./keep-rejected.ts";
+import { originalOf } from "./original-of.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { processForEach } from "./several-handlers.ts";
 
@@ -93,6 +94,7 @@ function deliveryOf(callback: Callback, content: EventContent, rerun?: Delivery[
     deadline,
     context,
     callback,
+    original: originalOf(callback, callback.body),
     ...(rerun !== undefined && { rerun }),
     buildLogEntry,
     settleItem,
@@ -121,7 +123,8 @@ function processBatch(
     };
     const settleItem = (result: CallbackResult) => callback.settleItem(ofItem(result));
     const buildLogEntry = (result: CallbackResult) => callback.buildLogEntry(ofItem(result));
-    processDelivery({ ...deliveryOf(callback, event, rerun), buildLogEntry, settleItem, settle }, receiver);
+    const original = originalOf(callback, event.body);
+    processDelivery({ ...deliveryOf(callback, event, rerun), original, buildLogEntry, settleItem, settle }, receiver);
   };
   const isKeptAlready = invalid === undefined || rerun !== undefined;
   const items = isKeptAlready ? events : [...events, invalid];

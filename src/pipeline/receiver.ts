@@ -23,7 +23,7 @@ import type {
   Scheme,
   SignedRequest,
 } from "../sources/index.ts";
-import type { Deadline, EventOrder, Store } from "../store/index.ts";
+import type { Deadline, EventOrder, OriginalKeeper, OriginalRequest, Store } from "../store/index.ts";
 import type { Encryptor, KeyedSemaphore, Release } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
@@ -41,6 +41,8 @@ export interface Source {
   readonly contract: Contract;
   /** The headers that prove a callback, in lower case: none of them is ever kept. Undefined where any may. */
   readonly credentialHeaders?: readonly string[] | undefined;
+  /** Keeps the originals of its events; undefined where none are kept. */
+  readonly keeper?: OriginalKeeper | undefined;
 }
 
 /** A body's share of the bound on unverified bytes, until it is known whether it is authentic. */
@@ -55,6 +57,8 @@ export interface Callback extends SignedRequest {
   readonly version: Version;
   /** When it arrived, on the scale of `performance.now()`. */
   readonly startedAt: number;
+  /** Names and values in turn, as they were sent; undefined where no original is kept of it. */
+  readonly rawHeaders?: readonly string[];
   readonly deadline: Deadline;
   /** The asynchronous context in which its handler runs. */
   readonly context: AsyncResource;
@@ -102,6 +106,8 @@ export interface Delivery
     Partial<Pick<Contract, "invalid">>;
   /** It is kept where its event's type cannot be read. */
   readonly callback?: Callback;
+  /** Kept with the event's record, or with its failure. */
+  readonly original?: OriginalRequest | undefined;
   /** Set where a kept callback is read and run again; default: the first attempt, in a callback. */
   readonly rerun?: Rerun;
   readonly answer: AnswerMode;
@@ -187,6 +193,8 @@ export interface AttemptInput {
   readonly dryRun?: DryRun | undefined;
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;
+  /** The original that commits with a success, where a callback started the attempt. */
+  readonly original?: OriginalRequest | undefined;
   /** The log entry that commits with a success, where a callback started the attempt. */
   readonly buildLogEntry?: (outcome: AttemptOutcome) => CallbackLogEntry | undefined;
 }

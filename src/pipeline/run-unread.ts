@@ -39,6 +39,7 @@ export async function runUnread(
   const outcome = await new Promise<Outcome>((resolve) => {
     const callback: Callback = {
       ...request,
+      rawHeaders: rawHeadersOf(kept.headers),
       source: { ...source, answer: "inline" },
       version: rerun.version,
       startedAt: performance.now(),
@@ -57,6 +58,11 @@ export async function runUnread(
   if (rerun.mode === "commit" && (await areDurable(results, failure, receiver)))
     await receiver.store.failures.remove(failure);
   return attemptOutcome(outcome);
+}
+
+/** Those that were kept: the proofs of a callback are not among them. */
+function rawHeadersOf(headers: KeptRequest["headers"]): string[] {
+  return Object.entries(headers).flatMap(([name, values = []]) => values.flatMap((value) => [name, value]));
 }
 
 /** Whether each event has a record or a stored failure. */

@@ -10,7 +10,7 @@ import {
   sourceOf,
   type Version,
 } from "../domain/index.ts";
-import { type NewAttempt, type StoredFailure, StoreError } from "../store/index.ts";
+import { type NewAttempt, type StoredFailure, StoreError, sealOriginal } from "../store/index.ts";
 import { EncryptionKeyMissing } from "../system/index.ts";
 import { orderKeyOf } from "./handler-slot.ts";
 import type { AttemptInput, Receiver, Source } from "./receiver.ts";
@@ -85,6 +85,7 @@ export async function storeFailure(input: AttemptInput, outcome: Failed, receive
         orderKey: orderKeyOf(input, eventType, receiver),
         nextAttemptAt: next ?? null,
         firstFailedAt: input.keptAt,
+        original: sealOriginal({ ...key, eventType, version }, input.original),
       },
       now,
     );

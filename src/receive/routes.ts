@@ -137,13 +137,11 @@ function callbackRoute(
 ): RouteHandler {
   const { receiver, capture } = deps;
   return createRouteHandler(deps, source, (request, { buildLogEntry, settleItem, settle }) => {
-    const { exchange, body, startedAt, params, requestId, bodyReservation, context } = request;
+    const { exchange, body, receivedAt, startedAt, params, requestId, bodyReservation, context } = request;
     const { method, target, address, distinctHeaders: headers } = exchange;
     // Captured unchanged, before any decision: the listening process verifies it itself.
-    if (capture !== null) {
-      const { receivedAt } = request;
-      capture.buffer.keep({ requestId, receivedAt, method, url: target, rawHeaders: exchange.rawHeaders, body });
-    }
+    const { rawHeaders } = exchange;
+    if (capture !== null) capture.buffer.keep({ requestId, receivedAt, method, url: target, rawHeaders, body });
     const callback = {
       source,
       version: version === "by_header" ? versionOf(headers) : version,
@@ -151,7 +149,9 @@ function callbackRoute(
       target,
       params,
       headers,
+      rawHeaders,
       body,
+      receivedAt,
       startedAt,
       deadline: startedAt + timeLimitMs,
       bodyReservation,

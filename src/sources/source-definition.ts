@@ -98,6 +98,11 @@ export interface SourceSettings {
   readonly rate?: string;
   /** The platform's addresses or CIDR networks, in the place of `IP_ALLOW_LIST`. */
   readonly addresses?: readonly string[];
+  /**
+   * How long the headers and the body of its events are kept as they came, such as `90d`; `0` keeps none. Default:
+   * `KEEP_ORIGINALS`.
+   */
+  readonly keep?: string;
   /** The types that are wanted, such as `["invoice.*", "charge.refunded"]`; all others are ignored. */
   readonly only?: readonly string[];
   /** The types that are not wanted, also where `only` names them. */

@@ -46,6 +46,15 @@ export {
   WRONG_KEY,
 } from "./migrations/apply-migrations.ts";
 export type * from "./once.ts";
+export type { Original } from "./original-block.ts";
+export {
+  createOriginalKeepers,
+  type NewBlock,
+  ORIGINALS_CONTEXT,
+  type OriginalKeeper,
+  type OriginalRequest,
+  sealOriginal,
+} from "./original-keeper.ts";
 export { type Deadline, MESSAGES } from "./retry-until.ts";
 export { sql } from "./sql.ts";
 export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";

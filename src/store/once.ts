@@ -1,5 +1,6 @@
 import type { CallbackLogEntry, EventKey, JsonObject } from "../domain/index.ts";
 import type { NewRecord, StoredRecord } from "./areas/records.ts";
+import type { OriginalRequest } from "./original-keeper.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { Transaction, TransactionObserver } from "./transaction.ts";
 
@@ -43,10 +44,12 @@ export interface DryRunOptions {
   readonly observer: TransactionObserver | undefined;
 }
 
-/** The completion of an event: the result to store, and the log row that commits with it. */
+/** The completion of an event: the result to store, and the log row and the original that commit with it. */
 export interface Completion {
   readonly result: JsonObject;
   readonly logEntry?: CallbackLogEntry;
+  /** Only beside a log row, by whose id an original is found. */
+  readonly original?: OriginalRequest;
 }
 
 export type OnceResult =

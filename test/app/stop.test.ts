@@ -15,7 +15,7 @@ const POLL_MS = 2;
 it("a stop ends a sweep of the retention job after the step under way", () =>
   withStore("sqlite", async (store, target) => {
     await store.appendCallbacks(Array.from({ length: 2_500 }, () => logRow()));
-    const limits = { logDays: 1, recordDays: null, refusedBytes: 1_048_576 };
+    const limits = { logDays: 1, recordDays: null, refusedBytes: 1_048_576, originalsMs: 0 };
     const log = recordedLog();
     const sweep = createRetentionSweep(store, limits, { clock: systemClock, log, sourcesByName: new Map() }, null);
     await startRetentionJob(sweep, log)();

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { type CallbackFilter, fixedRetries } from "../../src/domain/index.ts";
-import { type EncryptedKind, isKeyWaiting, type Store } from "../../src/store/index.ts";
+import { type EncryptedKind, isKeyWaiting, type Store, sealOriginal } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
-import { retriesOf } from "../support/failure.ts";
+import { newFailure, retriesOf } from "../support/failure.ts";
 import { logRow } from "../support/log-row.ts";
 import { runOnce } from "../support/once.ts";
+import { originalsKeeper } from "../support/originals.ts";
 import { fullScans, seedRows, sorts, without } from "../support/query-plans.ts";
 import { recoveryAt } from "../support/recovery.ts";
 import { hotStatements, statementsOf } from "../support/statements.ts";
@@ -21,6 +22,7 @@ const SEALED: Record<EncryptedKind, string[]> = {
   preparation: ["e1", "platform"],
   user_tokens: ["u1"],
   source_secret: ["asana", "ab"],
+  original: ["1"],
 };
 const PAGE = { limit: 10, before: 1_000 };
 
@@ -148,6 +150,7 @@ async function everyOperation(store: Store): Promise<void> {
   }
   await ofEvent(store);
   await bulkReplays(store);
+  await originals(store);
   await callbacks(store);
   await alerts(store);
   await access(store);
@@ -184,6 +187,23 @@ async function ofEvent(store: Store): Promise<void> {
   await store.callbacks.ofEvent(KEY, { after: 0, limit: 10 });
   const at = NOON.toISOString();
   await store.notifications.ofEvent({ ...KEY, createdAt: at, processedAt: at }, 10);
+}
+
+async function originals(store: Store): Promise<void> {
+  const { keep, encryptor } = originalsKeeper();
+  await runOnce(
+    store,
+    newRecord("kept"),
+    async () => ({ result: {}, logEntry: logRow(), original: keep("kept") }),
+    committing(),
+  );
+  await store.originals.find({ ...KEY, eventId: "kept" }, encryptor);
+  const failure = { ...KEY, eventId: "kept" };
+  await store.failures.record(
+    newFailure(failure, null, { original: sealOriginal(newRecord("kept"), keep("kept")) }),
+    NOON,
+  );
+  await store.originals.walk({ since: NOON }, undefined, 10, encryptor);
 }
 
 async function bulkReplays({ bulkReplays }: Store): Promise<void> {

@@ -5,6 +5,10 @@ import { failureContext } from "../../src/pipeline/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { createEncryptor, type Encryptor } from "../../src/system/encryption.ts";
 import { describeFullOnPostgres, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { logRow } from "../support/log-row.ts";
+import { runOnce } from "../support/once.ts";
+import { originalsKeeper } from "../support/originals.ts";
 
 const NOW = new Date("2026-01-01T00:00:00.000Z");
 const key = (number: number) => ({ source: "platform", eventId: `e${number}` });
@@ -38,6 +42,18 @@ describeFullOnPostgres("after a rotation of ENCRYPTION_KEY, on %s", (dialect) =>
         const body = alone.decrypt(stored?.encryptedBody ?? new Uint8Array(), failureContext(key(number)));
         expect(Buffer.from(body).toString()).toBe(`body ${number}`);
       }
+    }));
+
+  it("originals are encrypted again, and are found without the old key", () =>
+    withStore(dialect, async (store) => {
+      const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
+      const { keep } = originalsKeeper({ encryptor: createEncryptor(oldKey) });
+      const completed = { result: {}, logEntry: logRow(), original: keep("e1") };
+      await runOnce(store, newRecord("e1"), async () => completed, committing());
+      const rotated = createEncryptor(newKey, [oldKey]);
+      expect(await reencryptAll(store.encryptedValues, rotated)).toEqual({ reencrypted: 1, unreadable: 0 });
+      const found = await store.originals.find(key(1), createEncryptor(newKey));
+      expect(found?.target).toBe(keep("e1").target);
     }));
 
   it("a value that no configured key can read is left unchanged, and counted", () =>

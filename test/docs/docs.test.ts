@@ -22,6 +22,7 @@ const SETTINGS: Readonly<Record<keyof SourceSettings, true>> = {
   maxBodyBytes: true,
   rate: true,
   addresses: true,
+  keep: true,
 };
 
 const readme = readFileSync("README.md", "utf8");

@@ -4,7 +4,7 @@ import { appleAppStore, awsSns, ebay, googlePubSub, plaid } from "../../src/sour
 
 const LIMITS = {
   maxUnverifiedBytes: 64 * 1024 * 1024,
-  retention: { logDays: 30, recordDays: null, refusedBytes: 1 },
+  retention: { logDays: 30, recordDays: null, refusedBytes: 1, originalsMs: 0 },
 };
 
 it("the start names the sources whose platform signs for all its customers with one key and names none of them", () => {

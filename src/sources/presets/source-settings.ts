@@ -38,6 +38,7 @@ const SETTING_FAULTS: {
     Array.isArray(addresses) && addresses.every((one) => typeof one === "string")
       ? undefined
       : "expected a list of texts",
+  keep: (keep) => (typeof keep === "string" ? undefined : 'expected a text, such as "30d", or "0"'),
   maxBodyBytes(bytes) {
     const [least, most] = BODY_BYTES;
     const fits = Number.isInteger(bytes) && Number(bytes) >= least && Number(bytes) <= most;

@@ -11,6 +11,7 @@ import { Leases } from "./lease.ts";
 import { NotificationDeliveries } from "./notification-deliveries.ts";
 import { Notifications } from "./notifications.ts";
 import { RedirectStates, UserTokens } from "./oauth.ts";
+import { Originals } from "./originals.ts";
 import { Outbox } from "./outbox.ts";
 import { Preparations } from "./preparations.ts";
 import { Reconciliations } from "./reconciliations.ts";
@@ -30,6 +31,7 @@ export function createAreas(database: Database) {
     records: new Records(database),
     callbacks: new Callbacks(database),
     failures: new Failures(database),
+    originals: new Originals(database),
     failureLeases: new FailureLeases(database),
     attempts: new Attempts(database),
     bulkReplays: new BulkReplays(database),

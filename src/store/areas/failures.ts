@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, FAILURE_STATES, type FailureState, type FaultCode } from "../../domain/index.ts";
 import { type Database, equal, type IdRow, idIn, idsOf, insert, run, storableText } from "../database.ts";
+import { type NewBlock, type OriginalKeeper, pausesOriginals } from "../original-keeper.ts";
 import type { Lease } from "./lease.ts";
+import { insertOriginal } from "./originals.ts";
 import { boundedSearch, NEWEST, SearchedArea, type SearchPage, type SearchResult, type SearchStep } from "./paging.ts";
 
 /** An event that was accepted and not run to its end, whose attempts have failed, or that was rejected. */
@@ -38,6 +40,7 @@ export interface NewFailure
   readonly isRejected?: boolean;
   /** Default now; of a callback that was kept, when it came. */
   readonly firstFailedAt?: Date | undefined;
+  readonly original?: FailureOriginal | undefined;
 }
 
 /** An event whose platform gets its response before the event was run. */
@@ -48,7 +51,11 @@ export interface NewAcceptedEvent
   readonly orderKey?: string;
   /** Of the run in its callback that goes on; until it ends or has expired, no other one begins. */
   readonly lease?: Lease | undefined;
+  readonly original?: FailureOriginal | undefined;
 }
+
+/** Stored with a failure, since the event's success comes without its request. */
+export type FailureOriginal = NewBlock & { readonly keeper: OriginalKeeper };
 
 export interface FailureFilter {
   readonly state?: FailureState | undefined;
@@ -84,15 +91,16 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
    * accepted.
    */
   async accept(event: NewAcceptedEvent, now: Date): Promise<void> {
-    const { lease, ...columns } = event;
+    const { lease, original, ...columns } = event;
     const leased = { leaseOwner: lease?.owner ?? null, leasedUntil: lease?.until ?? null };
     const row = { ...columns, ...UNRUN, ...leased, firstFailedAt: now, lastFailedAt: now };
-    await this.write`${insert("oncehook_failures", row)}
+    const statement = sql`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET retries_done = 0, ${REPLACED},
       state = CASE WHEN oncehook_failures.crashes > 0 THEN 'waiting' ELSE 'accepted' END,
       last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at,
       lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
       WHERE oncehook_failures.state IN ('exhausted', 'rejected') AND oncehook_failures.lease_owner IS NULL`;
+    await writeWithOriginal(this.database, statement, event, original);
     await removeIfRecorded(this.database, event);
   }
 
@@ -101,12 +109,12 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
    * failure after a rejection begins it, with what the platform sent then.
    */
   async record(failure: NewFailure, now: Date): Promise<void> {
-    const { isRejected = false, firstFailedAt = now, ...columns } = failure;
+    const { isRejected = false, firstFailedAt = now, original, ...columns } = failure;
     const state = isRejected ? "rejected" : failure.nextAttemptAt === null ? "exhausted" : "waiting";
     const counts = { state, attempts: 1, retriesDone: 0, firstFailedAt, lastFailedAt: now };
     const row = { ...columns, ...counts, error: storableText(failure.error) };
     const isKept = sql`oncehook_failures.state IN ('waiting', 'exhausted') AND excluded.state <> 'rejected'`;
-    await this.write`${insert("oncehook_failures", row)}
+    const statement = sql`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET
       code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
       attempts = oncehook_failures.attempts + 1,
@@ -114,6 +122,7 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
       retries_done = CASE oncehook_failures.state WHEN 'rejected' THEN 0 ELSE oncehook_failures.retries_done END,
       state = CASE WHEN ${isKept} THEN oncehook_failures.state ELSE excluded.state END,
       next_attempt_at = CASE WHEN ${isKept} THEN oncehook_failures.next_attempt_at ELSE excluded.next_attempt_at END`;
+    await writeWithOriginal(this.database, statement, failure, original);
     await removeIfRecorded(this.database, failure);
   }
 
@@ -192,6 +201,28 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
       const rows = found.flat().sort((one, other) => other.id - one.id);
       return { rows: rows.slice(0, limit), reached };
     };
+  }
+}
+
+/** In one transaction. If the original cannot be written, the failure is stored without it. */
+async function writeWithOriginal(
+  { dialect, write, transact }: Database,
+  statement: RawBuilder<unknown>,
+  key: EventKey,
+  original: FailureOriginal | undefined,
+): Promise<void> {
+  if (original === undefined) return void (await run(write, statement));
+  const kept = insertOriginal(key, original);
+  try {
+    if (dialect === "postgres") await run(write, sql`WITH original AS (${kept}) ${statement}`);
+    else
+      await transact(async (query) => {
+        await run(query, kept);
+        await run(query, statement);
+      });
+  } catch (error) {
+    if (!pausesOriginals(error, [original.keeper])) throw error;
+    await run(write, statement);
   }
 }
 

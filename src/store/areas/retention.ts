@@ -25,6 +25,8 @@ export interface DeletedRows {
 
 /** A refused callback may take tens of kilobytes, so that fewer of them go in a step. */
 const REFUSED_STEP = 100;
+/** A block of originals takes kilobytes, and at most about one megabyte. */
+const ORIGINALS_STEP = 100;
 /** A preparation whose event never came back: its authorization code has expired long since (RFC 6749 §4.1.2). */
 const PREPARATION_MS = 7 * 86_400_000;
 /** A tenant that has sent nothing for so long is out of the list of uses. */
@@ -98,6 +100,7 @@ export class Retention extends Area {
     ] as const)
       stale += await this.alongIds(table, column, before, { isStopping, ...walk });
     stale += await this.sweepRollups(now, isStopping);
+    stale += await this.sweepOriginals(now, isStopping);
     const refused = await this.sweepRefused(limits.refusedRowsKept, isStopping);
     const trimmed = limits.refusedBytes === undefined ? 0 : await this.trimRefused(limits.refusedBytes, isStopping);
     return { callbacks: old + refused + trimmed, records, stale };
@@ -144,6 +147,13 @@ export class Retention extends Area {
     if (newest === undefined) return 0;
     const where = sql`event_id IS NULL AND with_record = 0 AND id <= ${newest.id}`;
     return this.deleteInSteps("oncehook_callbacks", where, "id", { isStopping });
+  }
+
+  /** SQLite would give the newest row's id to the next one, and a walk along the ids has passed it. */
+  private async sweepOriginals(now: Date, isStopping: () => boolean): Promise<number> {
+    const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_originals ORDER BY id DESC LIMIT 1`;
+    const where = sql`keep_until < ${now} AND id < ${newest?.id ?? 0}`;
+    return this.deleteInSteps("oncehook_originals", where, "keep_until", { step: ORIGINALS_STEP, isStopping });
   }
 
   private async sweepRollups(now: Date, isStopping: () => boolean): Promise<number> {

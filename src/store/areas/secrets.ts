@@ -78,10 +78,10 @@ export class TenantSecretUses extends Area {
   }
 }
 
-export type EncryptedKind = "failure" | "preparation" | "user_tokens" | "source_secret";
+export type EncryptedKind = "failure" | "preparation" | "user_tokens" | "source_secret" | "original";
 
 export interface EncryptedValue {
-  /** The columns of its primary key: event id and source, a user's id, or source and fingerprint. */
+  /** The columns of its primary key: event id and source, a user's id, source and fingerprint, or a row's id. */
   readonly key: readonly string[];
   readonly encrypted: Uint8Array;
 }
@@ -91,7 +91,11 @@ const COLUMNS: Record<EncryptedKind, { table: string; column: string; key: reado
   preparation: { table: "oncehook_preparations", column: "encrypted_result", key: ["event_id", "source"] },
   user_tokens: { table: "oncehook_user_tokens", column: "encrypted_tokens", key: ["user_id"] },
   source_secret: { table: "oncehook_source_secrets", column: "encrypted_secret", key: ["source", "fingerprint"] },
+  original: { table: "oncehook_originals", column: "encrypted_block", key: ["id"] },
 };
+
+/** Before the first key: no text is empty, and ids begin at 1. */
+const beforeFirst = (name: string) => (name === "id" ? 0 : "");
 
 /** Encrypted values of every table, for the rotation of their key. */
 export class EncryptedValues extends Area {
@@ -99,8 +103,8 @@ export class EncryptedValues extends Area {
   async page(kind: EncryptedKind, after: EncryptedValue["key"] | undefined, limit: number): Promise<EncryptedValue[]> {
     const { table, column, key } = COLUMNS[kind];
     const columns = sql.join(key.map((name) => sql.ref(name)));
-    // No key is empty, so that the first page begins like every other, in the index.
-    const start = sql.join(after ?? key.map(() => ""));
+    // The first page begins like every other, in the index.
+    const start = sql.join(after ?? key.map(beforeFirst));
     const rows = await this.read<{ encrypted: Uint8Array }>`
       SELECT ${columns}, ${sql.ref(column)} AS encrypted FROM ${sql.table(table)}
       WHERE (${columns}) > (${start}) AND ${sql.ref(column)} IS NOT NULL ORDER BY ${columns} LIMIT ${limit}`;

@@ -87,4 +87,22 @@ CREATE INDEX oncehook_failures_ordered ON oncehook_failures (source, order_key, 
   WHERE order_key <> '';
 `,
   },
+  // Events as they came. A row has the events of a group, or one event that was stored before it was handled. The former are
+  // found by the id of their log entry, the latter by its key (decision 0108).
+  {
+    number: 29,
+    name: "originals",
+    text: `
+CREATE TABLE oncehook_originals (
+  id {id},
+  keep_until {time} NOT NULL, newest_at {time} NOT NULL,
+  first_callback_id bigint, last_callback_id bigint, source text, event_id {eventId},
+  encrypted_block {bytes} NOT NULL
+);
+CREATE INDEX oncehook_originals_kept ON oncehook_originals (keep_until);
+CREATE INDEX oncehook_originals_callbacks ON oncehook_originals (last_callback_id, first_callback_id)
+  WHERE last_callback_id IS NOT NULL;
+CREATE UNIQUE INDEX oncehook_originals_event ON oncehook_originals (event_id, source) WHERE event_id IS NOT NULL;
+`,
+  },
 ];

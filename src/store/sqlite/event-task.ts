@@ -13,6 +13,7 @@ import {
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
 import { type HandlerRun, runHandler } from "./handle.ts";
+import type { TaskOriginal } from "./insert-originals.ts";
 import type { WriterTask } from "./writer-queue.ts";
 
 /** The state of an event: its record, and whether an earlier delivery left a failure or a preparation. */
@@ -56,6 +57,7 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
   readonly #clock: Clock;
   readonly #dryRun: DryRunOptions | undefined;
   #result: OnceResult | undefined;
+  kept: TaskOriginal | undefined;
 
   constructor(event: PendingEvent, connection: Connection, clock: Clock, dryRun?: DryRunOptions) {
     this.eventKey = keyText(event.record);
@@ -71,6 +73,7 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
     const connection = this.#connection;
     const { record } = this.#event;
     const { source, eventId, eventType, version, bodySha256 } = record;
+    this.kept = undefined;
     const found = connection.get(SELECT_EVENT_STATE, eventId, source);
     const state = found as Record<"recorded" | "failed" | "prepared", number>;
     if (state.recorded === 1) {
@@ -78,7 +81,8 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
       return false;
     }
     const startedAt = this.#clock.now();
-    const { result, logEntry } = await runHandler(connection, this, this.#dryRun?.observer);
+    const completion = await runHandler(connection, this, this.#dryRun?.observer);
+    const { result, logEntry } = completion;
     const isKept = this.#dryRun === undefined;
     const logged = logEntry && isKept ? connection.run(INSERT_CALLBACK, ...callbackValues(logEntry, 1)) : undefined;
     const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
@@ -87,6 +91,8 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
     if (state.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
     if (state.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
     if (!isKept && mayDeferKeys(connection)) this.#dryRun?.observer?.foreignKeysUnchecked();
+    if (logged !== undefined && completion.original !== undefined)
+      this.kept = { record, completion, callbackId: logged.lastId };
     this.#result = { kind: isKept ? "completed" : "dry-run", result };
     return isKept;
   }

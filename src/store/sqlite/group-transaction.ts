@@ -3,6 +3,8 @@ import { StoreError } from "../store-errors.ts";
 import { type Connection, MEMBER_SAVEPOINT } from "./connection.ts";
 import { isBusyAtBegin, isSystemError, toStoreError, transientReason } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
+import { insertOriginals } from "./insert-originals.ts";
+import type { WriterTask } from "./writer-queue.ts";
 
 /** Long enough for a burst of failing events, short enough that one of them costs little. */
 const SAVEPOINTS_MS = 1_000;
@@ -59,6 +61,12 @@ export class GroupTransaction {
       if (isBusyAtBegin(error)) return error;
       throw this.#unusableUnlessTroubled(error);
     }
+  }
+
+  /** Those of members that were kept. @throws the driver's error, where it ended the transaction */
+  keepOriginals(members: readonly { readonly task: WriterTask; readonly failure?: unknown }[]): void {
+    const kept = members.flatMap(({ task, failure }) => (failure === undefined && task.kept) || []);
+    if (kept.length > 0) insertOriginals(this.#connection, kept);
   }
 
   /** @throws the driver's error */

@@ -1,6 +1,7 @@
 import { BriefMap, FairQueue } from "../../system/index.ts";
 import { type Deadline, MESSAGES } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
+import type { TaskOriginal } from "./insert-originals.ts";
 
 /** A piece of work that waits for the writer, or for the commit of its group. */
 export interface WriterTask {
@@ -9,6 +10,8 @@ export interface WriterTask {
   readonly deadline: Deadline;
   /** Set after its group rolled back for an unknown reason: it runs next in its own transaction. */
   needsOwnTransaction: boolean;
+  /** The original of its event, once it ran: those of a group are written before COMMIT. */
+  readonly kept?: TaskOriginal | undefined;
   /** Runs it; resolves with whether to keep what it wrote. It may run again where its transaction was lost. */
   run(): Promise<boolean>;
   settle(): void;

@@ -194,6 +194,7 @@ export class Writer {
 
   #commit(done: readonly FinishedTask[]): void {
     try {
+      this.#transaction.keepOriginals(done);
       // Nothing responds 200 before this COMMIT and the flush below it: `reportResults` runs after both.
       this.#transaction.commit();
     } catch (cause) {

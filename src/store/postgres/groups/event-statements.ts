@@ -3,6 +3,7 @@ import { type CallbackLogEntry, type EventKey, getOrMake } from "../../../domain
 import { type NewRecord, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../../areas/records.ts";
 import { CALLBACK_COLUMNS, callbackValues } from "../../callback-columns.ts";
 import type { Completion } from "../../once.ts";
+import { type NewBlock, pausesOriginals, sealOriginals } from "../../original-keeper.ts";
 import type { QualifiedNames } from "../../qualified-names.ts";
 import type { WireStatement, WireValue } from "../wire/message-writer.ts";
 import { qualifiedNamesOf } from "../wire/names-of-connection.ts";
@@ -87,7 +88,7 @@ export class EventStatements {
 
   /** Everything that becomes true with the events of an optimistic group, each kind of row in one statement. */
   completions(events: readonly CompletedEvent[], startedAt: Date, endedAt: Date): WireStatement[] {
-    const { insertNotifications, insertLogged, insertCompleted, deleteFailures, deletePreparations } = this.#texts;
+    const { insertNotifications, insertCompleted, deleteFailures, deletePreparations } = this.#texts;
     const times = [startedAt.toISOString(), endedAt.toISOString()];
     const statements: WireStatement[] = [];
     const notifications = events.flatMap(({ record: { source, eventId }, notifications }) =>
@@ -98,17 +99,38 @@ export class EventStatements {
       statements.push({ ...insertNotifications, values });
     }
     const logged = events.filter(({ completion }) => completion.logEntry !== undefined);
-    if (logged.length > 0) {
-      const rows = logged.map(({ completion }) => callbackValues(completion.logEntry as CallbackLogEntry, 1));
-      const values = [...recordArrays(logged), ...times, ...transposed(rows, CALLBACK_COLUMNS)];
-      statements.push({ ...insertLogged, values });
-    }
+    statements.push(...this.#logged(logged, times));
     if (logged.length < events.length) {
       const others = events.filter(({ completion }) => completion.logEntry === undefined);
       statements.push({ ...insertCompleted, values: [...recordArrays(others), ...times] });
     }
     const keys = keyLists(events.map(({ record }) => record));
     return [...statements, { ...deleteFailures, values: keys }, { ...deletePreparations, values: keys }];
+  }
+
+  /** The records and log entries of an optimistic group, with their originals. */
+  #logged(events: readonly CompletedEvent[], times: readonly string[]): WireStatement[] {
+    const { insertLogged, insertLoggedKept } = this.#texts;
+    const valuesOf = (some: readonly CompletedEvent[]) => {
+      const rows = some.map(({ completion }) => callbackValues(completion.logEntry as CallbackLogEntry, 1));
+      return [...recordArrays(some), ...times, ...transposed(rows, CALLBACK_COLUMNS)];
+    };
+    const sealed = sealOriginals(events);
+    const kept = new Set(sealed.flatMap((one) => one.events));
+    const others = kept.size === 0 ? events : events.filter((event) => !kept.has(event));
+    const statements = sealed.map(({ block, events: some }) => {
+      return { ...insertLoggedKept, values: [...valuesOf(some), ...blockValues(block)] };
+    });
+    return others.length === 0 ? statements : [...statements, { ...insertLogged, values: valuesOf(others) }];
+  }
+
+  /** The originals of events that are completed one by one; it stands behind their completions. */
+  originals(events: readonly Pick<CompletedEvent, "record" | "completion">[]): WireStatement[] {
+    const logged = events.filter(({ completion }) => completion.logEntry !== undefined);
+    return sealOriginals(logged).map(({ block, events: kept }) => {
+      const values = [...keyLists(kept.map(({ record }) => record)), ...blockValues(block)];
+      return { ...this.#texts.insertOriginals, values };
+    });
   }
 }
 
@@ -127,9 +149,24 @@ export function toStoredRecords(answer: StatementResult | undefined): StoredReco
   });
 }
 
+/**
+ * Whether an error of these events' statements is of their originals. None are kept for a while then, so that the events
+ * can run again.
+ */
+export function isOfOriginals(error: unknown, events: readonly Pick<CompletedEvent, "completion">[]): boolean {
+  return pausesOriginals(
+    error,
+    events.map(({ completion }) => completion.original?.keeper),
+  );
+}
+
 /** Whether a completion was refused because the handler, or something it called, had ended the transaction. */
 export function isForeignTransactionError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.message.includes(NOT_ITS_TRANSACTION);
+}
+
+function blockValues({ keepUntil, newestAt, encrypted }: NewBlock): WireValue[] {
+  return [keepUntil.toISOString(), newestAt.toISOString(), encrypted];
 }
 
 function keyLists(keys: readonly EventKey[]): WireValue[] {

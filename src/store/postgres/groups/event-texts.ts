@@ -60,15 +60,26 @@ const INSERTED_RECORD = `INSERT INTO oncehook_records
 /** A record that is there makes it fail, behind which the server runs no COMMIT. */
 const INSERT_COMPLETED = `${INSERTED_RECORD} SELECT r.source, r.event_id, r.event_type, r.version, 'completed', r.body_sha256, r.result,
       $7::timestamptz, $8::timestamptz, NULL FROM unnest(${arrays(COMPLETED, 1)}) AS r(${COMPLETED.join(", ")})`;
-const INSERT_LOGGED = `WITH r AS MATERIALIZED (
+const insertLogged = (more = "") => `WITH r AS MATERIALIZED (
       SELECT *, nextval(pg_get_serial_sequence('oncehook_callbacks', 'id')) AS callback_id
       FROM unnest(${arrays(COMPLETED, 1)}, ${arrays(CALLBACK_COLUMNS, 9)})
         AS r(${[...COMPLETED.map((name) => `r_${name}`), ...CALLBACK_COLUMNS].join(", ")})),
     callback AS (
       INSERT INTO oncehook_callbacks (id, ${CALLBACK_COLUMNS.join(", ")}) OVERRIDING SYSTEM VALUE
-      SELECT callback_id, ${CALLBACK_COLUMNS.join(", ")} FROM r)
+      SELECT callback_id, ${CALLBACK_COLUMNS.join(", ")} FROM r)${more}
     ${INSERTED_RECORD} SELECT r_source, r_event_id, r_event_type, r_version, 'completed', r_body_sha256, r_result,
       $7::timestamptz, $8::timestamptz, callback_id FROM r`;
+const BLOCK_COLUMNS = "keep_until, newest_at, encrypted_block, first_callback_id, last_callback_id";
+const FIRST_OF_BLOCK = 9 + CALLBACK_COLUMNS.length;
+const [KEEP_UNTIL, NEWEST_AT, BLOCK] = [FIRST_OF_BLOCK, FIRST_OF_BLOCK + 1, FIRST_OF_BLOCK + 2];
+const WITH_ORIGINALS = `,
+    originals AS (INSERT INTO oncehook_originals (${BLOCK_COLUMNS})
+      SELECT $${KEEP_UNTIL}::timestamptz, $${NEWEST_AT}::timestamptz, $${BLOCK}::bytea, min(callback_id), max(callback_id) FROM r)`;
+/** Behind the completions of its events, which have the ids of their log entries then. */
+const INSERT_ORIGINALS = `INSERT INTO oncehook_originals (${BLOCK_COLUMNS})
+    SELECT $3::timestamptz, $4::timestamptz, $5::bytea, min(callback_id), max(callback_id)
+    FROM (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
+    JOIN oncehook_records USING (event_id, source)`;
 export const NOTIFICATION_COLUMNS = ["source", "event_id", "position", "topic", "payload", "created_at"] as const;
 export const NOTIFICATION_TYPES = { position: "integer", created_at: "timestamptz" };
 const INSERT_NOTIFICATIONS = `INSERT INTO oncehook_notifications (${NOTIFICATION_COLUMNS.join(", ")})
@@ -95,7 +106,9 @@ export const EVENT_TEXTS = {
   insertNotification: INSERT_NOTIFICATION,
   ...COMPLETIONS,
   insertCompleted: INSERT_COMPLETED,
-  insertLogged: INSERT_LOGGED,
+  insertLogged: insertLogged(),
+  insertLoggedKept: insertLogged(WITH_ORIGINALS),
+  insertOriginals: INSERT_ORIGINALS,
   insertNotifications: INSERT_NOTIFICATIONS,
   deleteFailures: deleteOf("oncehook_failures"),
   deletePreparations: deleteOf("oncehook_preparations"),

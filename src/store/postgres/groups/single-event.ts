@@ -14,20 +14,28 @@ import type { Transaction } from "../../transaction.ts";
 import { classifyHandlerError } from "../wire/database-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
 import { sendBatch } from "../wire/statement.ts";
-import { eventStatementsOf, type HandlerResult, type QueuedNotification, toStoredRecords } from "./event-statements.ts";
+import {
+  eventStatementsOf,
+  type HandlerResult,
+  isOfOriginals,
+  type QueuedNotification,
+  toStoredRecords,
+} from "./event-statements.ts";
 import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
 
 /** One try of an event in a transaction; the caller repeats it after a transient error. */
 export async function handleSingle(
-  { pool, lockTimeoutMs, clock }: { pool: pg.Pool; lockTimeoutMs: number; clock: Clock },
+  database: { pool: pg.Pool; lockTimeoutMs: number; clock: Clock },
   event: PendingEvent,
   dryRun?: DryRunOptions,
 ): Promise<OnceResult> {
+  const { pool, lockTimeoutMs, clock } = database;
   let closing: readonly WireStatement[] | "rollback" = "rollback";
+  let completed: Completion | undefined;
   const { record, deadline } = event;
   const limits = { deadline, lockTimeoutMs, observer: dryRun?.observer };
   const statements = eventStatementsOf(pool);
-  return inTransaction<OnceResult>(pool, limits, {
+  const running = inTransaction<OnceResult>(pool, limits, {
     opening: [statements.insertRecord(record, clock.now())],
     async run({ tx, client, transaction }, [inserted]) {
       if (inserted?.rowCount !== 1) {
@@ -53,18 +61,23 @@ export async function handleSingle(
       // completion, and nothing could be found afterwards.
       await nextTurn();
       endHandlerTransaction(transaction);
-      const completed = (stored: Completion) => statements.completion(record, stored, notifications, clock.now());
+      const complete = (stored: Completion) => statements.completion(record, stored, notifications, clock.now());
       const { result } = completion;
       if (dryRun !== undefined) {
         // Checks that only COMMIT would make are made now: a dry run promises no more than the real one keeps.
         const check = { text: "SET CONSTRAINTS ALL IMMEDIATE" };
-        await sendBatch(client, [...RESET_SESSION, ...completed({ result }), check]);
+        await sendBatch(client, [...RESET_SESSION, ...complete({ result }), check]);
         return { kind: "dry-run", result };
       }
-      closing = [...RESET_SESSION, ...completed(completion)];
+      completed = completion;
+      closing = [...RESET_SESSION, ...complete(completion), ...statements.originals([{ record, completion }])];
       return { kind: "completed", result };
     },
     closing: () => closing,
+  });
+  return running.catch((error: unknown) => {
+    if (completed === undefined || !isOfOriginals(error, [{ completion: completed }])) throw error;
+    return handleSingle(database, event);
   });
 }
 

@@ -1,0 +1,138 @@
+import { type RawBuilder, sql } from "kysely";
+import { type EventKey, keyText, sourceOf } from "../../domain/index.ts";
+import type { Encryptor } from "../../system/index.ts";
+import { Area, equal, insert, rowList } from "../database.ts";
+import type { Original } from "../original-block.ts";
+import { decryptOriginals, type NewBlock } from "../original-keeper.ts";
+
+export interface OriginalFilter {
+  readonly since: Date;
+  /** A configured source, with all of its tenants. */
+  readonly source?: string | undefined;
+  readonly type?: string | undefined;
+}
+
+/** After an original: its row, and its number there. */
+export interface OriginalPosition {
+  readonly block: number;
+  readonly index: number;
+}
+
+export interface OriginalPage {
+  readonly originals: readonly Original[];
+  /** Of the next page; null at the end. */
+  readonly next: OriginalPosition | null;
+}
+
+interface StoredBlock {
+  readonly id: number;
+  readonly encrypted: Uint8Array;
+  /** Of a block of one event. */
+  readonly eventId: string | null;
+}
+
+type Decrypt = Pick<Encryptor, "decrypt">;
+
+/** Ids from the first to the last log entry of a block. A group has some dozens, and others write beside it. */
+const WIDEST_BLOCK = 10_000;
+const BLOCKS_PER_READ = 16;
+
+/** Of an event that is stored before it was handled. One that is rejected is replaced by what its platform sends next. */
+export function insertOriginal({ source, eventId }: EventKey, block: NewBlock): RawBuilder<unknown> {
+  const { keepUntil, newestAt, encrypted: encryptedBlock } = block;
+  return sql`${insert("oncehook_originals", { keepUntil, newestAt, source, eventId, encryptedBlock })}
+    ON CONFLICT (event_id, source) WHERE event_id IS NOT NULL DO UPDATE SET
+      keep_until = excluded.keep_until, newest_at = excluded.newest_at, encrypted_block = excluded.encrypted_block
+    WHERE EXISTS (SELECT 1 FROM oncehook_failures AS f
+      WHERE f.event_id = excluded.event_id AND f.source = excluded.source AND f.state = 'rejected')`;
+}
+
+/**
+ * The events as they came, in encrypted blocks (decision 0108). A handled event is in the block that its transaction wrote.
+ * One that was stored before is in a block under its key. An event that is in both was handled in a later delivery,
+ * whose original counts.
+ */
+export class Originals extends Area {
+  /** @throws EncryptionKeyMissing where no configured key encrypted it */
+  async find(key: EventKey, encryptor: Decrypt): Promise<Original | undefined> {
+    const { source, eventId } = key;
+    const record = await this.read<{ callbackId: number | null }>`SELECT callback_id FROM oncehook_records
+      WHERE ${equal({ eventId, source })}`;
+    const callbackId = record[0]?.callbackId ?? null;
+    const handled = callbackId === null ? undefined : await this.findHandled(key, callbackId, encryptor);
+    if (handled !== undefined) return handled;
+    const [block] = await this.read<Pick<StoredBlock, "encrypted">>`SELECT encrypted_block AS encrypted
+      FROM oncehook_originals WHERE ${equal({ eventId, source })}`;
+    return block && decryptOriginals(block.encrypted, encryptor)[0];
+  }
+
+  /**
+   * Originals in the order of the commits of their groups, and within a group by their arrival.
+   * A group of another process that is still to commit may appear before the position that a page has reached.
+   */
+  async walk(
+    { since, source, type }: OriginalFilter,
+    after: OriginalPosition | undefined,
+    limit: number,
+    encryptor: Decrypt,
+  ): Promise<OriginalPage> {
+    const found: Original[] = [];
+    let position: OriginalPosition = after ?? { block: 0, index: -1 };
+    const isWanted = (one: Original) =>
+      Date.parse(one.receivedAt) >= since.getTime() &&
+      (source === undefined || sourceOf(one) === source) &&
+      (type === undefined || one.eventType === type);
+    for (;;) {
+      const blocks = await this.read<StoredBlock>`SELECT id, event_id, encrypted_block AS encrypted
+        FROM oncehook_originals WHERE id >= ${position.block} AND newest_at >= ${since}
+        ORDER BY id LIMIT ${sql.lit(BLOCKS_PER_READ)}`;
+      const decrypted = blocks.map(({ id, eventId, encrypted }) => {
+        const originals = decryptOriginals(encrypted, encryptor).sort(byArrival);
+        return { id, originals, isSingle: eventId !== null };
+      });
+      const passed = await this.handledLater(
+        decrypted.flatMap(({ isSingle, originals }) => (isSingle ? originals : [])),
+        encryptor,
+      );
+      for (const { id, originals, isSingle } of decrypted)
+        for (const [index, original] of originals.entries()) {
+          if (id === position.block && index <= position.index) continue;
+          position = { block: id, index };
+          if (!isWanted(original) || (isSingle && passed.has(keyText(original)))) continue;
+          found.push(original);
+          if (found.length === limit) return { originals: found, next: position };
+        }
+      if (blocks.length < BLOCKS_PER_READ) return { originals: found, next: null };
+    }
+  }
+
+  /** The keys of those that were handled in another delivery, whose original is kept. */
+  private async handledLater(stored: readonly Original[], encryptor: Decrypt): Promise<ReadonlySet<string>> {
+    if (stored.length === 0) return new Set();
+    const keyRows = stored.map(({ eventId, source }) => ({ event_id: eventId, source }));
+    const keys = rowList(this.database.dialect, { event_id: "text", source: "text" }, keyRows);
+    const records = await this.read<EventKey & { callbackId: number }>`
+      SELECT r.event_id, r.source, r.callback_id FROM ${keys} AS k
+      JOIN oncehook_records AS r ON r.event_id = k.event_id AND r.source = k.source WHERE r.callback_id IS NOT NULL`;
+    const later = new Set<string>();
+    for (const { callbackId, ...key } of records)
+      if ((await this.findHandled(key, callbackId, encryptor)) !== undefined) later.add(keyText(key));
+    return later;
+  }
+
+  /** The blocks of PostgreSQL's groups overlap: each that may have the event is looked through. */
+  private async findHandled(key: EventKey, callbackId: number, encryptor: Decrypt): Promise<Original | undefined> {
+    const blocks = await this.read<Pick<StoredBlock, "encrypted">>`SELECT encrypted_block AS encrypted
+      FROM oncehook_originals WHERE last_callback_id >= ${callbackId} AND last_callback_id < ${callbackId + WIDEST_BLOCK}
+        AND first_callback_id <= ${callbackId}`;
+    for (const { encrypted } of blocks) {
+      const original = decryptOriginals(encrypted, encryptor).find((one) => keyText(one) === keyText(key));
+      if (original !== undefined) return original;
+    }
+    return undefined;
+  }
+}
+
+function byArrival(one: Original, other: Original): number {
+  return one.receivedAt < other.receivedAt ? -1 : Number(one.receivedAt > other.receivedAt);
+}

@@ -1,0 +1,24 @@
+import type { Log } from "../../src/domain/index.ts";
+import { createOriginalKeepers, type OriginalRequest } from "../../src/store/index.ts";
+import { createEncryptor, systemClock } from "../../src/system/index.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Makes the requests of events whose originals are kept for a day. */
+export function originalsKeeper({ keepMs = DAY_MS, encryptor = createEncryptor(Buffer.alloc(32, 7)) } = {}) {
+  const errors: string[] = [];
+  const note = (_fields: unknown, message: string): void => void errors.push(message);
+  const log = { error: note, warn: note, info: note, debug: note } as unknown as Log;
+  const keeper = createOriginalKeepers({ encryptor, clock: systemClock, log })(keepMs);
+  if (keeper === undefined) throw new TypeError("a test keeps originals for more than no time");
+  const keep = (eventId: string, over: Partial<OriginalRequest> = {}): OriginalRequest => ({
+    receivedAt: new Date(),
+    method: "POST",
+    target: `/api/platform/callback?of=${eventId}`,
+    rawHeaders: ["Host", "example.com", "X-Repeated", "one", "x-repeated", "two"],
+    body: Buffer.from(JSON.stringify({ event_id: eventId })),
+    keeper,
+    ...over,
+  });
+  return { keep, keeper, encryptor, errors };
+}
