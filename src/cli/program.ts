@@ -13,8 +13,9 @@ import { VERSION } from "./package-manifest.ts";
 import { PROJECT_KINDS, type ProjectKind } from "./project-kinds.ts";
 import { reconcileCommand } from "./reconcile-command.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
-import { sendCommand, signCommand } from "./send-commands.ts";
+import { sendCommand } from "./send-commands.ts";
 import { serveCommand } from "./serve-command.ts";
+import { signCommand } from "./sign-command.ts";
 import { sourcesCommand } from "./sources-command.ts";
 import { tailCommand } from "./tail-command.ts";
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
 import {
   BUILT_IN_PROTOCOL,
@@ -13,7 +12,7 @@ import {
   rootCause,
   VERSIONS,
 } from "../domain/index.ts";
-import { SampleError, signHmac, signSample } from "../sources/index.ts";
+import { SampleError, signSample } from "../sources/index.ts";
 import { ENV_OPTION, type LoadedConfiguration, loadConfiguration } from "./load-configuration.ts";
 import { type Given, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { httpUrl, readInput, UsageError, UserError, unexpected } from "./user-error.ts";
@@ -74,7 +73,7 @@ async function platformCallback(type: string, options: SendOptions, timestamp: n
 }
 
 /** An origin gets the path of the source. */
-function addressOf(given: string | undefined, baseUrl: string, withPath: (base: string) => string): string {
+export function addressOf(given: string | undefined, baseUrl: string, withPath: (base: string) => string): string {
   if (given === undefined) return withPath(baseUrl);
   const { origin, href } = new URL(given);
   return href === `${origin}/` ? withPath(origin) : given;
@@ -128,7 +127,7 @@ async function sourceCallback(name: string, type: string, { id, data, timestamp,
   }
 }
 
-function unknownSource(name: string, known: readonly { readonly name: string }[]): UsageError {
+export function unknownSource(name: string, known: readonly { readonly name: string }[]): UsageError {
   const others =
     known.length === 0
       ? `none is configured beside ${BUILT_IN_PROTOCOL}; oncehook sources add <preset> adds one`
@@ -181,18 +180,4 @@ function dataOf(given: string): JsonObject {
   if (isJsonObject(value)) return value;
   const got = isFile ? `the file ${given} without one` : JSON.stringify(given);
   throw new UsageError(`--data: got ${got}, expected a JSON object, or a file with one`);
-}
-
-export function signCommand(): Command {
-  return new Command("sign")
-    .description("Print the X-Signature of a body: HMAC-SHA256 with SIGNING_SECRET, lowercase hex.")
-    .argument("[file]", "the file with the body; standard input when left out")
-    .option(...ENV_OPTION)
-    .action(async (file: string | undefined, options: { env?: string }) => {
-      const { config } = await loadConfiguration(options, { listens: false });
-      const [secret] = config.authentication.signing.secrets;
-      if (secret === undefined) throw new UserError("SIGNING_SECRET is not set: there is nothing to sign with");
-      const body = file === undefined ? await buffer(process.stdin) : readInput(file, `the file "${file}"`);
-      process.stdout.write(`${signHmac(secret, body)}\n`);
-    });
 }

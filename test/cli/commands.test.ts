@@ -130,6 +130,41 @@ describe("the command line", () => {
       expect([code, stdout]).toEqual([0, `${signHmac(SECRET, Buffer.from('{"a":1}\n'))}\n`]);
     }));
 
+  it("oncehook sign --source prints the headers of the source's platform, one a line", () =>
+    inFolder(async (folder, run) => {
+      await writeFile(join(folder, "body.json"), '{"a":1}\n');
+      const env = { SOURCES: "github", GITHUB_SECRET: "of-the-tests-alone" };
+      const { code, stdout } = await run(
+        ["sign", "body.json", "--source", "github", "--type", "push", "--id", "1"],
+        env,
+      );
+      const digest = signHmac("of-the-tests-alone", Buffer.from('{"a":1}\n'));
+      expect([code, stdout.split("\n")]).toEqual([
+        0,
+        expect.arrayContaining([
+          "X-GitHub-Event: push",
+          "X-GitHub-Delivery: 1",
+          `X-Hub-Signature-256: sha256=${digest}`,
+        ]),
+      ]);
+    }));
+
+  it.each([
+    [["sign", "body.json", "--type", "push"], "--type: is for a source; name it with --source", 2],
+    [["sign", "body.json", "--source", "git"], '--source: got "git", which is no source here; there are mailgun', 2],
+    [["sign", "body.json", "--source", "mailgun"], "mailgun is signed in its body; oncehook send --source mailgun", 1],
+    [["sign", "body.json", "--source", "discord"], "no callback of Discord can be signed here", 1],
+  ])("oncehook sign says why nothing can be signed: %j", (args, reason, exitCode) =>
+    inFolder(async (folder, run) => {
+      await writeFile(join(folder, "body.json"), "{}");
+      // The public key of RFC 8032, 7.1, test 1.
+      const key = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+      const env = { SOURCES: "mailgun,discord", MAILGUN_SECRET: "of-the-tests-alone", DISCORD_SECRET: key };
+      const { code, stderr } = await run([...args], env);
+      expect([code, stderr]).toEqual([exitCode, expect.stringContaining(reason)]);
+    }),
+  );
+
   it(
     "oncehook send prints the response to a signed callback, and the same id again is a duplicate",
     { tags: "full" },

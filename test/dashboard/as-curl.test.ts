@@ -6,11 +6,19 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { asCurl, curlUnavailableReason } from "../../dashboard/src/pages/callback/as-curl.ts";
 import type { CallbackView, SourcesView } from "../../src/admin-client/index.ts";
+import { github, shopify, slack, stripe } from "../../src/sources/platforms/index.ts";
+import { runCommandLine } from "../support/command.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { payment, withReceiver } from "../support/receiver.ts";
-import { SECRET } from "../support/secrets.ts";
+import { CHILD_ENVIRONMENT, SECRET } from "../support/secrets.ts";
 
 const run = promisify(execFile);
+const SECRETS = {
+  stripe: stripe({ secret: "whsec_vJ8qLx2RkT0bNfYd7WmC" }),
+  github: github({ secret: "vJ8qLx2RkT0bNfYd7WmC" }),
+  shopify: shopify({ secret: "vJ8qLx2RkT0bNfYd7WmC" }),
+  slack: slack({ secret: "vJ8qLx2RkT0bNfYd7WmC" }),
+};
 const LIMIT_MS = 60_000;
 const CALLBACK_TOKEN = "a-token-of-some-length";
 
@@ -48,6 +56,47 @@ it(
       );
       expect(JSON.parse(stdout)).toEqual({ status: "already_processed" });
     }),
+);
+
+const SOURCES = {
+  STRIPE_SECRET: "whsec_vJ8qLx2RkT0bNfYd7WmC",
+  GITHUB_SECRET: "vJ8qLx2RkT0bNfYd7WmC",
+  SHOPIFY_SECRET: "vJ8qLx2RkT0bNfYd7WmC",
+  SLACK_SECRET: "vJ8qLx2RkT0bNfYd7WmC",
+};
+
+it.each([
+  ["stripe", "invoice.paid"],
+  ["github", "push"],
+  ["shopify", "orders/create"],
+  ["slack", "app_mention"],
+])(
+  "a callback of %s is copied as a command whose signature the receiver takes",
+  { tags: "full", timeout: LIMIT_MS },
+  (source, type) =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const env = { ...CHILD_ENVIRONMENT, ...SOURCES, SOURCES: Object.keys(SECRETS).join() };
+        const send = ["send", "--source", source, type, "--url", receiver.publicOrigin];
+        expect(await runCommandLine(send, env)).toMatchObject({ code: 0, stderr: "" });
+        const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
+        const [{ id }] = (body as unknown as { items: [CallbackView] }).items;
+        const callback = (await receiver.admin(`/api/v1/callbacks/${id}`)).body as unknown as CallbackView;
+        const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
+        expect(curlUnavailableReason(callback, sources.items)).toBeUndefined();
+        const command = asCurl(callback, receiver.publicOrigin);
+        expect(command).not.toContain("vJ8qLx2RkT0bNfYd7WmC");
+        const { stdout } = await withCommand((folder) =>
+          run("sh", ["-c", `${command} -s -o /dev/null -w '%{http_code}'`], {
+            cwd: folder,
+            env: { ...env, PATH: `${folder}:${process.env.PATH}` },
+          }),
+        );
+        expect(stdout).toBe("200");
+      },
+      { sources: SECRETS },
+    ),
 );
 
 it("the page states why a callback cannot be copied: a redirect, a body that is not kept, no request", () =>

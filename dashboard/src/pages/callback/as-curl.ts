@@ -9,16 +9,35 @@ const KEPT = new Set(["content-type", "x-event-type", "x-api-version", "user-age
  * signature.
  * @param origin of the receiver, such as `https://hooks.example.com`; the log has the rest of the URL
  */
-export function asCurl({ method, url, headers, body }: CallbackView, origin: string): string {
+export function asCurl(callback: CallbackView, origin: string): string {
+  const { method, url, headers, body, source } = callback;
   const kept = Object.entries(headers).filter(([name]) => KEPT.has(name.toLowerCase()));
+  const to = quoted(origin + url);
+  if (source !== null && source !== "platform") {
+    return [
+      `body=${quoted(body)}`,
+      `printf %s "$body" | oncehook sign ${signOptions(callback, to)} |`,
+      `  curl -X ${method} ${to} -H @- --data-raw "$body"`,
+    ].join("\n");
+  }
   return [
     `body=${quoted(body)}`,
-    `curl -X ${method} ${quoted(origin + url)} \\`,
+    `curl -X ${method} ${to} \\`,
     ...kept.map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)} \\`),
     `  -H "X-Timestamp: $(date +%s)" \\`,
     `  -H "X-Signature: $(printf %s "$body" | oncehook sign)" \\`,
     `  --data-raw "$body"`,
   ].join("\n");
+}
+
+/** The source's signature may be over its address, and its type or id in a header. */
+function signOptions({ source, event_type, event_id }: CallbackView, url: string): string {
+  const [configured = ""] = (source ?? "").split(/[#/]/, 1);
+  const given = { source: configured, type: event_type, id: event_id };
+  const options = Object.entries(given).flatMap(([name, value]) =>
+    value === null ? [] : `--${name} ${quoted(value)}`,
+  );
+  return [...options, `--url ${url}`].join(" ");
 }
 
 /**
@@ -37,11 +56,14 @@ export function curlUnavailableReason(
     return "It cannot be copied as curl: it has no body, or was turned away before its body was taken.";
   if (isPlaceholder(body))
     return "It cannot be copied as curl: the log keeps the length and the hash of this body, and not all of it.";
-  const { authentication } = sources.find((one) => one.source === source) ?? { authentication: [] };
+  const [configured] = source.split(/[#/]/, 1);
+  const { authentication } = sources.find((one) => one.source === configured) ?? { authentication: undefined };
+  if (authentication === undefined)
+    return `It cannot be copied as curl: ${configured} is no source of this receiver any more.`;
   const methods = authentication.map((one) => one.method);
-  return methods.includes("hmac")
+  return configured !== "platform" || methods.includes("hmac")
     ? undefined
-    : `It cannot be copied as curl: ${source} is authenticated by ${methods.join(" and ") || "nothing that is known here"}, and the command line signs only by hmac.`;
+    : `It cannot be copied as curl: ${configured} is authenticated by ${methods.join(" and ")}, and the command line signs only by hmac.`;
 }
 
 /** Whether the log has only a note of a body: it was too long, or neither JSON nor a form. */
