@@ -23,6 +23,9 @@ export type FailureFilter = api.InputOf<typeof api.FAILURE_FILTER>;
 /** Selects records of handled events. `source`: exactly this one, so `stripe` leaves out those of `stripe#audit`. */
 export type EventFilter = api.InputOf<typeof api.EVENT_FILTER>;
 
+/** One alert. `subject`: the event type; empty or left out where the alert is on the whole source. */
+export type AlertKey = Pick<api.AlertView, "kind" | "source"> & { readonly subject?: string | undefined };
+
 /**
  * The admin API with its types, for scripts and pages: it needs only `fetch`. Every method throws AdminError where the
  * receiver refuses, and the error of `fetch` where it does not respond.
@@ -73,6 +76,7 @@ export function createAdminClient(options: AdminClientOptions) {
       discard: (id: number, query: { readonly channel?: string | undefined } = {}) =>
         request<{ deliveries: number }>("DELETE", `notifications/${id}`, { query }),
     },
+    ...alertMethods(requests),
     users: {
       /** Ends a user's authorization, at the platform and here; with `local_only` only here. */
       revokeTokens: (userId: string, query: { readonly local_only?: boolean } = {}) =>
@@ -82,6 +86,19 @@ export function createAdminClient(options: AdminClientOptions) {
       /** Registers the state of a flow that the platform starts. @param body.expires_in seconds; 600 when left out */
       expectState: (body: { readonly state: string; readonly expires_in?: number }) =>
         request<{ expires_at: string }>("POST", "oauth/states", { body }),
+    },
+  };
+}
+
+function alertMethods({ request }: Requests) {
+  return {
+    alerts: {
+      list: () => request<{ items: api.AlertView[] }>("GET", "alerts"),
+      /** No notification of it until then. @param body.until in ISO 8601, at most 30 days ahead */
+      mute: (body: AlertKey & { readonly until: string; readonly reason: string }) =>
+        request<api.AlertView>("POST", "alerts/mute", { body }),
+      /** The next evaluation reports how it is. */
+      unmute: (body: AlertKey) => request<api.AlertView>("POST", "alerts/unmute", { body }),
     },
   };
 }

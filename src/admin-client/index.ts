@@ -1,4 +1,5 @@
 export type {
+  AlertView,
   AuditEntryView,
   BulkReplayView,
   CallbackPage,

@@ -5,6 +5,7 @@ import { StoreError } from "../store/index.ts";
 import { registerAuditRoutes, registerGuard } from "./access/guard.ts";
 import { registerCurrentSession } from "./access/sign-in-routes.ts";
 import type { RouteDependencies } from "./admin-dependencies.ts";
+import { registerAlerts } from "./alert-routes.ts";
 import { registerCallbackExport, registerCallbacks } from "./callback-routes.ts";
 import { registerEvents } from "./event-routes.ts";
 import { registerBulkReplays, registerFailures } from "./failure-routes.ts";
@@ -30,6 +31,7 @@ const OPERATIONS = [
   registerFailures,
   registerBulkReplays,
   registerNotifications,
+  registerAlerts,
   registerOAuth,
   registerSources,
   registerCurrentSession,

@@ -7,6 +7,7 @@ export {
 export { CALLBACK_PATH } from "./access/sign-in-routes.ts";
 export type * from "./admin-dependencies.ts";
 export { createAdminListener } from "./admin-listener.ts";
+export type { AlertView } from "./alert-schemas.ts";
 export type { CALLBACK_FILTER } from "./callback-routes.ts";
 export { createEmbeddedAdmin, type EmbeddedAdmin } from "./embedded/embedded-admin.ts";
 export type * from "./page-schemas.ts";

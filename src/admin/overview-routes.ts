@@ -10,6 +10,7 @@ import {
 } from "../domain/index.ts";
 import type { RollupSlot, StoredCredentialUse } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
+import { presentAlert } from "./alert-schemas.ts";
 import { operation } from "./operation.ts";
 import type { OverviewView } from "./page-schemas.ts";
 
@@ -32,7 +33,8 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
   const first = periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
   const rows = await store.rollups.list(span, first);
   const bySlot = Map.groupBy(rows, ({ slot }) => slot);
-  const alerts = (await store.alerts.list()).filter(({ isOpen }) => isOpen);
+  const stored = (await store.alerts.list()).map((alert) => presentAlert(alert, now));
+  const alerts = stored.filter(({ state }) => state !== "resolved");
   const failures = await store.failures.counts();
   const { waiting, dead } = await store.outbox.counts();
   const uses = await sources.secretUses();
@@ -52,11 +54,9 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
       next_attempt_at: await store.failures.nextAttemptAt(),
     },
     notifications: { waiting, dead },
-    alerts: alerts.map(({ kind, source, subject, since }) => {
-      return { kind, source, subject, since: since.toISOString() };
-    }),
+    alerts,
     needs_attention: needsAttention(await store.refusedSources.list(now), {
-      open_alert: alerts.length,
+      open_alert: alerts.filter(({ state }) => state === "open").length,
       exhausted_failures: failures.exhausted,
       rejected_failures: failures.rejected,
       dead_notifications: dead,

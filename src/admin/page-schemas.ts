@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { VERSIONS } from "../domain/index.ts";
+import { ALERT } from "./alert-schemas.ts";
 
 export const time = () => z.string().meta({ format: "date-time" });
 export const object = () => z.record(z.string(), z.unknown());
@@ -246,9 +247,7 @@ export const OVERVIEW = view("What came to the receivers of this database: their
     next_attempt_at: time().nullable(),
   }),
   notifications: z.strictObject({ waiting: z.int(), dead: z.int() }),
-  alerts: z
-    .array(z.strictObject({ kind: z.string(), source: z.string(), subject: z.string(), since: time() }))
-    .describe("Those that are open."),
+  alerts: z.array(ALERT).describe("Those that are open, and those that are muted."),
   needs_attention: z.array(z.strictObject({ kind: z.string(), count: z.int(), message: z.string() })),
 });
 

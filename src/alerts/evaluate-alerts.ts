@@ -12,9 +12,9 @@ import {
 } from "../domain/index.ts";
 import type { AlertKind, Alerts, Arrival, RefusedSources, StoredAlert } from "../store/index.ts";
 import { createPoller, type Poller } from "../system/index.ts";
-import { messageOf } from "./messages.ts";
+import { applyEndOfMute, applyTransition, isMuted } from "./apply-transition.ts";
 import * as policy from "./policy.ts";
-import { type AlertTransition, DAY, lastFullQuarter } from "./policy.ts";
+import { DAY, lastFullQuarter } from "./policy.ts";
 
 export interface AlertDependencies {
   readonly store: Alerts;
@@ -131,6 +131,20 @@ export async function evaluateAlerts(deps: AlertDependencies, kind: AlertKind, n
     alerts.find((one) => one.kind === of && one.source === source && one.subject === subject);
   const open = alerts.filter((alert) => alert.kind === kind && alert.isOpen);
   await EVALUATE[kind]({ ...deps, kind, alertOf, open, now, observedSince });
+  await reportAfterMutes(deps, kind, now);
+}
+
+/** Reports how the alerts are whose mute has ended; the evaluation before it knew nothing of a report. */
+async function reportAfterMutes({ store, log }: AlertDependencies, kind: AlertKind, now: Date): Promise<void> {
+  const ended = (await store.list()).filter(
+    (alert) => alert.kind === kind && alert.mute !== null && !isMuted(alert, now),
+  );
+  if (ended.length === 0) return;
+  const { types } = kind === "failures" ? await store.exhausted(MAX_FAILURES) : { types: [] };
+  for (const alert of ended) {
+    const failing = types.find(({ source, eventType }) => source === alert.source && eventType === alert.subject);
+    await applyEndOfMute({ store, log, now }, alert, failing?.count ?? alert.notifiedCount);
+  }
 }
 
 interface Evaluation extends AlertDependencies {
@@ -163,7 +177,7 @@ async function failures(evaluation: Evaluation): Promise<void> {
   for (const { source, subject, count } of [...failing, ...ended]) {
     const notified = alertOf(source, subject) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
     const transition = policy.evaluateFailures(notified, { count, isComplete }, now);
-    await apply(evaluation, { source, subject, count }, transition);
+    await applyTransition(evaluation, { source, subject, count }, transition);
   }
 }
 
@@ -182,7 +196,7 @@ async function accepted(evaluation: Evaluation): Promise<void> {
   for (const source of new Set([...ages.keys(), ...open.map((alert) => alert.source)])) {
     const isOpen = open.some((alert) => alert.source === source);
     const oldest = { ageMs: ages.get(source), isComplete };
-    await apply(evaluation, { source }, policy.evaluateAccepted(isOpen, oldest, acceptedLimitMs));
+    await applyTransition(evaluation, { source }, policy.evaluateAccepted(isOpen, oldest, acceptedLimitMs));
   }
 }
 
@@ -191,7 +205,7 @@ async function signatures(evaluation: Evaluation): Promise<void> {
   const started = new Set<string>();
   for (const { source, message } of await refusedSources.list(now)) {
     if (alertOf(source)?.isOpen === true) continue;
-    await apply(evaluation, { source, message }, "starts");
+    await applyTransition(evaluation, { source, message }, "starts");
     started.add(source);
   }
   if (isSameQuarter === true) return;
@@ -208,7 +222,7 @@ async function signatures(evaluation: Evaluation): Promise<void> {
     const bothDays = new Map([...(earlier.get(source) ?? []), ...quarters]);
     const changedIn = alert === undefined ? {} : { changedIn: policy.quarterOf(alert.notifiedAt) };
     const history = { last, shift, quarters: bothDays, isOpen: alert?.isOpen === true, ...changedIn };
-    await apply(evaluation, { source }, policy.evaluateSignatures(history));
+    await applyTransition(evaluation, { source }, policy.evaluateSignatures(history));
   }
 }
 
@@ -246,40 +260,13 @@ async function silence(evaluation: Evaluation): Promise<void> {
     const key = { source, subject: eventType };
     const alert = alertOf(source, eventType);
     if (alert?.isOpen === true) {
-      if (days.some(({ lastAt }) => lastAt >= alert.since)) await apply(evaluation, key, "resolves");
+      if (days.some(({ lastAt }) => lastAt >= alert.since)) await applyTransition(evaluation, key, "resolves");
       continue;
     }
     const signatures = kinds.has("signatures") ? alertOf(source, "", "signatures") : undefined;
     if (!isHandled(eventType) || signatures?.isOpen === true) continue;
     const limit = policy.silenceLimit(days, silenceFloor);
-    if (limit !== undefined && policy.isSilent(limit, observedSince, now)) await apply(evaluation, key, "starts");
+    if (limit !== undefined && policy.isSilent(limit, observedSince, now))
+      await applyTransition(evaluation, key, "starts");
   }
 }
-
-async function apply(
-  { store, log, kind, alertOf, now }: Evaluation,
-  change: { readonly source: string; readonly subject?: string; readonly count?: number; readonly message?: string },
-  transition: AlertTransition,
-): Promise<void> {
-  if (transition === "unchanged") return;
-  const { source, subject = "", count = 0, message } = change;
-  const alert = alertOf(source, subject);
-  const since = transition === "starts" ? now : (alert?.since ?? now);
-  const state = STATES[transition];
-  const row = {
-    ...{ kind, source, subject },
-    from: alert?.number ?? 0,
-    isOpen: transition !== "resolves",
-    since,
-    notifiedCount: count,
-    // A smaller number of failures sends no notification.
-    notifiedAt: state === undefined ? (alert?.notifiedAt ?? now) : now,
-    ...(state === undefined ? {} : { message: messageOf({ kind, source, subject, message }, state, since, count) }),
-  };
-  if (!(await store.change(row)) || state === undefined) return;
-  const fields = { alert: kind, source, event_type: subject || undefined, state };
-  if (state === "resolved") log.info(fields, "an alert was resolved");
-  else log.warn(fields, "an alert was sent");
-}
-
-const STATES = { starts: "started", grows: "grown", shrinks: undefined, resolves: "resolved" } as const;

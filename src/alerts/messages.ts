@@ -1,10 +1,13 @@
 import type { JsonObject } from "../domain/index.ts";
 import type { AlertKey, AlertKind } from "../store/index.ts";
 
+/** `still_open`: its mute has ended. */
+export type AlertState = "started" | "grown" | "still_open" | "resolved";
+
 /** The notification of an alert; `count` is of its failures. @param message of its start, where the usual one says less */
 export function messageOf(
   { kind, source, subject, message }: AlertKey & { readonly message?: string | undefined },
-  state: "started" | "grown" | "resolved",
+  state: AlertState,
   since: Date,
   count: number,
 ): { topic: string; payload: JsonObject } {

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
+import { alertsCommand } from "./alerts-command.ts";
 import { backfillCommand } from "./backfill-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { backupCommand, copyCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
@@ -47,6 +48,7 @@ export function createProgram(): Command {
     backfillCommand(),
     importSeenCommand(),
     notificationsCommand(),
+    alertsCommand(),
     tailCommand(),
     sourcesCommand(),
     migrateCommand(),

@@ -126,7 +126,10 @@ describeFullOnPostgres("the overview on %s", (dialect) => {
         });
         expect(overview.notifications.dead).toBe(1);
         expect(overview.alerts).toEqual([
-          { kind: "silence", source: "platform", subject: "parcel", since: since.toISOString() },
+          {
+            ...{ kind: "silence", source: "platform", subject: "parcel", since: since.toISOString() },
+            ...{ state: "open", is_open: true, muted_until: null, muted_by: null, reason: null },
+          },
         ]);
         expect(overview.needs_attention.map(({ kind, count }) => [kind, count])).toEqual([
           ["open_alert", 1],

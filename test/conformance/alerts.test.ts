@@ -94,6 +94,8 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           since: NOON,
           notifiedCount: 0,
           notifiedAt: NOON,
+          notifiedOpen: false,
+          mute: null,
         },
       ]);
     }));

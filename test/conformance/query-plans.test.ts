@@ -251,6 +251,8 @@ async function alerts({ alerts }: Store): Promise<void> {
     notifiedAt: NOON,
   } as const;
   for (const from of [0, 1]) await alerts.change({ ...change, from, message: { topic: "t", payload: {} } });
+  await alerts.mute(change, { until: LATER, by: "a", reason: "r" });
+  await alerts.unmute(change, NOON);
 }
 
 async function access({ sessions, audit }: Store): Promise<void> {

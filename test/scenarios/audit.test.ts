@@ -135,6 +135,11 @@ describeFullOnPostgres("the audit log on %s", (dialect) => {
 
 /** What a route wants in its body; one that is missing here is answered 400. */
 const BODIES: Readonly<Record<string, object>> = {
+  "/api/v1/alerts/mute": {
+    ...{ kind: "failures", source: "shop", reason: "a test" },
+    until: new Date(Date.now() + 3_600_000).toISOString(),
+  },
+  "/api/v1/alerts/unmute": { kind: "failures", source: "shop" },
   "/api/v1/sources/{source}/relearn": { forget: false },
   "/api/v1/sandbox/events": { body: "{}" },
   "/api/v1/sandbox/sources/{source}/events": { type: "1", body: "{}" },

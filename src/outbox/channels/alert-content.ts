@@ -32,6 +32,7 @@ export interface AlertContent {
 /** An alert in the format of a service. @param pageUrl the address of the page, undefined where none is configured */
 export type AlertMessage = (content: AlertContent, pageUrl: string | undefined) => JsonObject;
 
+const PREFIXES: Readonly<Record<string, string>> = { resolved: "Resolved: ", still_open: "Still open: " };
 const RESOLVED = /\.resolved$/;
 
 export function alertContent({ topic, payload }: StoredNotification, { host, environment }: AlertOrigin): AlertContent {
@@ -51,7 +52,7 @@ export function alertContent({ topic, payload }: StoredNotification, { host, env
   return {
     isResolved,
     severity: severityOf(text("severity")),
-    title: `${isResolved ? "Resolved: " : ""}${text("title") || alert}${subject === "" ? "" : `: ${subject}`}`,
+    title: `${PREFIXES[text("state")] ?? ""}${text("title") || alert}${subject === "" ? "" : `: ${subject}`}`,
     message: text("message"),
     remedy: text("remedy") || undefined,
     facts: facts.filter(([, value]) => value !== ""),

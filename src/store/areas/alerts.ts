@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { DAY_MS, type JsonObject, OVERVIEW_RANGES, type PeriodCount } from "../../domain/index.ts";
-import { Area, assign, insert, rowList, run } from "../database.ts";
+import { Area, assign, equal, insert, rowList, run } from "../database.ts";
 import { firstAccepted } from "./failures.ts";
 import { ALERT_POSITION } from "./notifications.ts";
 
@@ -22,9 +22,23 @@ export interface StoredAlert extends AlertKey {
   /** The number of failures in the last notification; 0 for the other kinds. */
   readonly notifiedCount: number;
   readonly notifiedAt: Date;
+  /** Whether the last notification said that it is open. */
+  readonly notifiedOpen: boolean;
+  /** Kept after its time, until an evaluation has reported how the alert is then. */
+  readonly mute: AlertMute | null;
 }
 
-export interface AlertChange extends Omit<StoredAlert, "number"> {
+/** Until then the alert sends no notification. */
+export interface AlertMute {
+  readonly until: Date;
+  /** The operator. */
+  readonly by: string;
+  readonly reason: string;
+}
+
+export interface AlertChange extends Omit<StoredAlert, "number" | "notifiedOpen" | "mute"> {
+  /** Removes its mute. */
+  readonly endsMute?: true;
   /** The number of the state that was evaluated; 0 if there was none. */
   readonly from: number;
   /** Written to the outbox in the same transaction. */
@@ -45,6 +59,16 @@ export interface ArrivalDay extends Arrival {
   /** The longest time without one that ended on this day, in milliseconds; it may have started earlier. */
   readonly longestGapMs: number;
   readonly lastAt: Date;
+}
+
+interface AlertRow extends Omit<StoredAlert, "isOpen" | "notifiedOpen" | "since" | "notifiedAt" | "mute"> {
+  readonly isOpen: number;
+  readonly notifiedOpen: number;
+  readonly since: string;
+  readonly notifiedAt: string;
+  readonly mutedUntil: string | null;
+  readonly mutedBy: string | null;
+  readonly muteReason: string | null;
 }
 
 /** The source of an alert's notification. */
@@ -140,18 +164,44 @@ export class Alerts extends Area {
   }
 
   async list(): Promise<StoredAlert[]> {
-    const rows = await this.read<StoredAlert>`SELECT kind, source, subject, is_open, number, since, notified_count,
-      notified_at FROM oncehook_alerts`;
-    return rows.map(({ isOpen, since, notifiedAt, ...row }) => {
-      return { ...row, isOpen: Boolean(isOpen), since: new Date(since), notifiedAt: new Date(notifiedAt) };
-    });
+    const rows = await this.read<AlertRow>`SELECT kind, source, subject, is_open, number, since, notified_count,
+      notified_at, notified_open, muted_until, muted_by, mute_reason FROM oncehook_alerts
+      ORDER BY kind, source, subject`;
+    return rows.map(({ isOpen, since, notifiedAt, notifiedOpen, mutedUntil, mutedBy, muteReason, ...row }) => ({
+      ...row,
+      ...{ isOpen: Boolean(isOpen), notifiedOpen: Boolean(notifiedOpen) },
+      ...{ since: new Date(since), notifiedAt: new Date(notifiedAt) },
+      mute: mutedUntil === null ? null : { until: new Date(mutedUntil), by: mutedBy ?? "", reason: muteReason ?? "" },
+    }));
+  }
+
+  /**
+   * Mutes an alert, open or not; the mute takes the place of an earlier one. An evaluation under way changes nothing then.
+   * @returns false where the alert never started
+   */
+  async mute({ kind, source, subject }: AlertKey, { until, by, reason }: AlertMute): Promise<boolean> {
+    const { changes } = await this.write`UPDATE oncehook_alerts
+      SET muted_until = ${until}, muted_by = ${by}, mute_reason = ${reason}, number = number + 1
+      WHERE ${equal({ kind, source, subject })}`;
+    return changes > 0;
+  }
+
+  /** Ends a mute now: the next evaluation reports how the alert is. Returns false where it is not muted. */
+  async unmute({ kind, source, subject }: AlertKey, now: Date): Promise<boolean> {
+    const { changes } = await this.write`UPDATE oncehook_alerts SET muted_until = ${now}, number = number + 1
+      WHERE ${equal({ kind, source, subject })} AND muted_until > ${now}`;
+    return changes > 0;
   }
 
   /** Returns false and writes nothing if another process changed the alert since it was evaluated. */
-  change({ kind, source, subject, from, message, ...change }: AlertChange): Promise<boolean> {
+  change({ kind, source, subject, from, message, endsMute, ...change }: AlertChange): Promise<boolean> {
     const { isOpen, since, notifiedCount, notifiedAt } = change;
     const number = from + 1;
-    const values = { isOpen: isOpen ? 1 : 0, number, since, notifiedCount, notifiedAt };
+    const values = {
+      ...{ isOpen: isOpen ? 1 : 0, number, since, notifiedCount, notifiedAt },
+      ...(message === undefined ? {} : { notifiedOpen: isOpen ? 1 : 0 }),
+      ...(endsMute === true ? { mutedUntil: null, mutedBy: null, muteReason: null } : {}),
+    };
     const changed = sql`${insert("oncehook_alerts", { kind, source, subject, ...values })}
       ON CONFLICT (kind, source, subject) DO UPDATE SET ${assign(values)} WHERE oncehook_alerts.number = ${from}`;
     return this.database.transact(async (query) => {

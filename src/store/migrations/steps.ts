@@ -105,4 +105,17 @@ CREATE INDEX oncehook_originals_callbacks ON oncehook_originals (last_callback_i
 CREATE UNIQUE INDEX oncehook_originals_event ON oncehook_originals (event_id, source) WHERE event_id IS NOT NULL;
 `,
   },
+  // An alert that an operator has muted sends no notification until then. `notified_open` is whether the last notification
+  // said that it is open: an end during a mute is reported afterwards.
+  {
+    number: 33,
+    name: "muted-alerts",
+    text: `
+ALTER TABLE oncehook_alerts ADD COLUMN muted_until {time};
+ALTER TABLE oncehook_alerts ADD COLUMN muted_by text;
+ALTER TABLE oncehook_alerts ADD COLUMN mute_reason text;
+ALTER TABLE oncehook_alerts ADD COLUMN notified_open smallint NOT NULL DEFAULT 0;
+UPDATE oncehook_alerts SET notified_open = is_open;
+`,
+  },
 ];

@@ -109,19 +109,29 @@ function AsOf({ at, isStale, now }: AsOfProps) {
   );
 }
 
-/** Alerts that are open now; nothing where there is none. */
+function AlertState({ alert: { state, muted_until, muted_by, reason } }: { readonly alert: AlertView }) {
+  if (muted_until === null) return state;
+  return (
+    <span title={reason ?? undefined}>
+      muted until <Time at={muted_until} /> by {muted_by}
+    </span>
+  );
+}
+
+/** Alerts that are open or muted; nothing where there is none. */
 function OpenAlerts({ alerts }: { readonly alerts: readonly AlertView[] }) {
   if (alerts.length === 0) return null;
   return (
     <section aria-labelledby="alerts">
-      <h2 id="alerts">Open alerts</h2>
+      <h2 id="alerts">Alerts</h2>
       <Rows
-        caption="Open alerts"
+        caption="Alerts"
         columns={[
           { head: "Alert", cell: ({ kind }) => kind },
           { head: "Source", cell: ({ source }) => source ?? "–" },
           { head: "Target", cell: ({ subject }) => subject ?? "–" },
           { head: "Since", cell: ({ since }) => <Time at={since} relative /> },
+          { head: "State", cell: (alert) => <AlertState alert={alert} /> },
         ]}
         rows={alerts}
         keyOf={({ kind, source, subject }) => `${kind} ${source} ${subject}`}
