@@ -7,6 +7,7 @@ import {
   notFound,
   Outlet,
   redirect,
+  retainSearchParams,
 } from "@tanstack/react-router";
 import { fromPathSegment, toPathSegment } from "oncehook/admin-client";
 import { BASE_PATH, IS_IN_APPLICATION } from "./mount.ts";
@@ -20,11 +21,15 @@ import {
   parseSearch,
   signInSearch,
   stringifySearch,
+  zoneSearch,
 } from "./search.ts";
 import { sessionOf } from "./session.ts";
 import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  // The time zone stays chosen from page to page.
+  validateSearch: zoneSearch,
+  search: { middlewares: [retainSearchParams(["tz"])] },
   component: Outlet,
   notFoundComponent: NotFound,
 });

@@ -50,6 +50,11 @@ export function overviewSearch(raw: Raw): { readonly span?: Span } {
   return span === undefined ? {} : { span };
 }
 
+/** The zone of all times: `tz=utc`, or the reader's. */
+export function zoneSearch(raw: Raw): { readonly tz?: "utc" | undefined } {
+  return raw.tz === "utc" ? { tz: "utc" } : {};
+}
+
 export type DeliveryState = "waiting" | "delivered" | "dead";
 
 export function notificationSearch(raw: Raw): { readonly state?: DeliveryState } {

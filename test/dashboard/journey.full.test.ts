@@ -65,6 +65,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await signIn(page);
     await page.getByRole("heading", { name: "Outcomes" }).waitFor();
     await pictures.take(page, "overview");
+    await goTo(page, "Sources", "Sources and handlers");
     await goTo(page, "Sandbox");
     // A second window of the same person, who watches what arrives.
     const watching = await page.context().newPage();
@@ -80,7 +81,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await watching.getByRole("link", { name: failed }).waitFor();
     await pictures.take(watching, "callbacks");
 
-    await goTo(page, "Failures");
+    await goTo(page, "Problems", "Failures");
     await page
       .getByText(/the[ _]books[ _]are[ _]closed/)
       .first()
@@ -105,6 +106,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await watching.getByRole("link", { name: failed }).click();
     await watching.getByText("Replay 1").waitFor();
     await pictures.take(watching, "event");
+    await goTo(page, "Activity", "Callbacks");
     await goTo(page, "Refused");
     await pictures.take(page, "refused");
     expect(problems).toEqual([]);

@@ -78,7 +78,7 @@ it("the failures page replays all failures of a filter, and shows the progress",
       await page.getByText("3 of 3: 3 succeeded").waitFor();
       await page.getByText("event_type unreliable").waitFor();
       expect(await receiver.count("oncehook_failures")).toBe(0);
-      await page.getByRole("link", { name: "Audit log" }).click();
+      await page.getByRole("link", { name: "Settings" }).click();
       await page.getByText("bulk_replay.start").waitFor();
     },
     { handlers: [handler], env: OPEN, bulkPollMs: 50 },

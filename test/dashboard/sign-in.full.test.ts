@@ -64,7 +64,8 @@ it("signing out clears all data", { timeout: LIMIT_MS }, () =>
     await page.goto("/notifications");
     await signIn(page);
     await page.getByRole("heading", { name: "Notifications" }).waitFor();
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Admin token, operator" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
     await expectShown(page.getByLabel("Admin token"));
     await page.goto("/notifications");
     await page.waitForURL(/\/sign-in/);

@@ -27,7 +27,7 @@ it("the page reports a receiver that hangs", { timeout: LIMIT_MS }, () =>
     await signIn(page);
     await expectShown(page.getByRole("button", { name: "Check endpoints" }));
     troubles.set("/api/v1/failures", "hangs");
-    await page.getByRole("link", { name: "Failures" }).click();
+    await page.getByRole("link", { name: "Problems" }).click();
     const told = page.getByText("The receiver did not answer");
     await untilInItsTime(page, () => told.isVisible());
     expect(await told.count()).toBe(1);
@@ -44,7 +44,7 @@ it("the live stream is tried again when its first response is an error", { timeo
     await away.waitFor();
     troubles.clear();
     await untilInItsTime(page, async () => !(await away.isVisible()));
-    await page.getByRole("link", { name: "Callbacks" }).click();
+    await page.getByRole("link", { name: "Activity" }).click();
     await expectShown(page.getByText("Live", { exact: true }));
   }),
 );
@@ -55,7 +55,7 @@ it("a refused live stream leads to the sign-in", { timeout: LIMIT_MS }, () =>
     await signIn(page);
     await expectShown(page.getByRole("heading", { name: "Failures" }));
     troubles.set("/api/v1/live", 401);
-    await page.getByRole("link", { name: "Callbacks" }).click();
+    await page.getByRole("link", { name: "Activity" }).click();
     await page.waitForURL(/\/sign-in\?back=/);
   }),
 );
@@ -83,7 +83,7 @@ it("other pages open while the session cannot be read again", { timeout: LIMIT_M
     troubles.set("/api/v1/session", 500);
     // Past the time for which the session counts as known.
     await page.clock.runFor(61_000);
-    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("link", { name: "Settings" }).click();
     await until(async () => {
       await page.clock.runFor(2_000);
       return page.getByRole("heading", { name: "Audit log" }).isVisible();
@@ -123,7 +123,7 @@ it("an event stays on its page when it cannot be read again", { timeout: LIMIT_M
       troubles.set("/api/v1/events", 500);
       // Past the time for which what was read counts as fresh.
       await page.clock.install();
-      await page.getByRole("link", { name: "Callbacks" }).click();
+      await page.getByRole("link", { name: "Activity" }).click();
       await page.getByRole("link", { name: "evt_kept" }).waitFor();
       await page.clock.runFor(6_000);
       await page.getByRole("link", { name: "evt_kept" }).click();
@@ -150,9 +150,9 @@ it("pages stay while the receiver is away, say since when, and continue by thems
     await untilInItsTime(page, () => banner.isVisible());
     await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
     const audit = page.getByRole("heading", { name: "Audit log" });
-    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("link", { name: "Settings" }).click();
     await untilInItsTime(page, () => audit.isVisible());
-    await page.getByRole("link", { name: "Sources and handlers" }).click();
+    await page.getByRole("link", { name: "Sources", exact: true }).click();
     await untilInItsTime(page, () => page.getByText("The sources could not be read").isVisible());
     await expectShown(page.getByRole("heading", { name: "Built-in protocol (platform)" }));
     troubles.clear();

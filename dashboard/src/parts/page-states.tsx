@@ -50,13 +50,19 @@ function errorText(error: unknown): { message: string; next?: string } {
   return { message: error.message };
 }
 
-/** In place of content that is being read. */
+const SKELETON_ROWS = Array.from({ length: 12 }, (_, index) => index);
+/** In percent: uneven, as text is. */
+const [MIN_WIDTH, WIDTHS] = [30, 60];
+
+/** In place of content that is being read: rows as high as those that come. */
 export function Loading({ what }: { readonly what: string }) {
   return (
-    <Stack gap="sm" my="md" role="status">
+    <Stack gap={0} role="status">
       <VisuallyHidden>{`Reading ${what}`}</VisuallyHidden>
-      {[1, 2, 3].map((line) => (
-        <Skeleton key={line} height={28} />
+      {SKELETON_ROWS.map((row) => (
+        <div key={row} className="skeleton-row">
+          <Skeleton height={8} width={`${MIN_WIDTH + ((row * 37) % WIDTHS)}%`} radius="xl" />
+        </div>
       ))}
     </Stack>
   );

@@ -1,7 +1,6 @@
 import { useSyncExternalStore } from "react";
+import { timeParts, useTimeZone } from "./time-zone.tsx";
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const DATE_AND_CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const UNITS = [
   ["day", 86_400],
@@ -17,15 +16,15 @@ interface Props {
   readonly relative?: boolean;
 }
 
-/** A time where the reader is; the title has it as the API says it. */
+/** A time in the chosen zone, as wide as every other one; the title has it as the API says it. */
 export function Time({ at, relative = false }: Props) {
+  const zone = useTimeZone();
   if (at === null) return <>–</>;
   const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
-  const text = (isToday ? CLOCK : DATE_AND_CLOCK).format(date);
+  const { date: day, clock } = timeParts(at, zone);
   return (
     <time dateTime={at} title={at}>
-      {text}
+      {day} {clock}
       {relative && (
         <>
           {" "}

@@ -1,26 +1,21 @@
-import {
-  AppShell,
-  Burger,
-  Button,
-  Group,
-  NativeSelect,
-  NavLink,
-  type NavLinkProps,
-  ScrollArea,
-  Stack,
-  Text,
-  useMantineColorScheme,
-} from "@mantine/core";
+import { AppShell, Burger, NavLink, type NavLinkProps } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useMutation } from "@tanstack/react-query";
-import { createLink, Outlet } from "@tanstack/react-router";
-import type { SessionView } from "oncehook/admin-client";
+import { useQuery } from "@tanstack/react-query";
+import { createLink, Outlet, useLocation } from "@tanstack/react-router";
 import type { AnchorHTMLAttributes, Ref } from "react";
-import { BASE_PATH, IS_IN_APPLICATION } from "../mount.ts";
-import { endSession, useIsSignedIn, useSession } from "../session.ts";
-import { Connection } from "./connection.tsx";
+import { IS_IN_APPLICATION } from "../mount.ts";
+import { Icon } from "../parts/icon.tsx";
+import { PageLink } from "../parts/page-link.tsx";
+import { useIsSignedIn, useSession } from "../session.ts";
+import { Brand } from "./brand.tsx";
+import { ConnectionBanner, ConnectionDot } from "./connection.tsx";
 import { EnvironmentBadge } from "./environment-badge.tsx";
 import { NoAccess } from "./no-access.tsx";
+import { PLACES, pagesOf, placeOf } from "./places.ts";
+import { PROBLEM_COUNT } from "./problem-count.ts";
+import { SearchBox } from "./search-box.tsx";
+import { SessionMenu } from "./session-menu.tsx";
+import { ZoneSwitch } from "./zone-switch.tsx";
 
 interface ItemProps
   extends Omit<NavLinkProps, "vars">,
@@ -30,144 +25,94 @@ interface ItemProps
 
 const NavigationLink = createLink(({ ref, ...props }: ItemProps) => <NavLink ref={ref} {...props} />);
 
-/** The frame of every page: navigation, environment and session. */
+/** The frame of every page: search, environment, time zone and session above, the five places at the left. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
-  const { environment, version } = useSession();
+  const { environment } = useSession();
   if (!useIsSignedIn() && IS_IN_APPLICATION) return <NoAccess />;
   return (
     <AppShell
-      header={{ height: 56 }}
-      navbar={{ width: 230, breakpoint: "sm", collapsed: { mobile: !isOpen } }}
-      padding="md"
+      header={{ height: 48 }}
+      navbar={{ width: 184, breakpoint: "sm", collapsed: { mobile: !isOpen } }}
+      padding={0}
+      transitionDuration={0}
     >
       <a className="skip-link" href="#content">
         Skip to content
       </a>
-      <AppShell.Header className={environment === "production" ? "production" : ""}>
-        <Group h="100%" px="md" gap="sm" wrap="nowrap">
-          <Burger
-            opened={isOpen}
-            onClick={toggle}
-            hiddenFrom="sm"
-            size="sm"
-            aria-label="Navigation"
-            aria-expanded={isOpen}
-          />
-          <Text fw={700}>Oncehook</Text>
-          <EnvironmentBadge environment={environment} />
-          <Group ml="auto" visibleFrom="sm">
-            <SignedInUser />
-          </Group>
-        </Group>
+      <AppShell.Header className={environment === "production" ? "top-bar production" : "top-bar"}>
+        <Burger
+          opened={isOpen}
+          onClick={toggle}
+          hiddenFrom="sm"
+          size="sm"
+          aria-label="Navigation"
+          aria-expanded={isOpen}
+        />
+        <Brand />
+        <EnvironmentBadge environment={environment} />
+        <SearchBox />
+        <ZoneSwitch />
+        <ConnectionDot />
+        <SessionMenu />
       </AppShell.Header>
-      <AppShell.Navbar p="sm" aria-label="Pages">
-        <ScrollArea style={{ flex: 1 }} type="auto">
-          <Navigation close={close} />
-        </ScrollArea>
-        <Stack gap="xs" pt="sm">
-          <Group hiddenFrom="sm">
-            <SignedInUser />
-          </Group>
-          <ColorSchemeSelect />
-          {version !== null && (
-            <Text size="xs" c="dimmed">
-              Oncehook {version}
-            </Text>
-          )}
-        </Stack>
+      <AppShell.Navbar className="places" aria-label="Pages">
+        <Places close={close} />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
-        <Connection />
-        <Outlet />
+        <ConnectionBanner />
+        <Tabs />
+        <div className="page">
+          <Outlet />
+        </div>
       </AppShell.Main>
     </AppShell>
   );
 }
 
-function Navigation({ close }: { readonly close: () => void }) {
-  const session = useSession();
-  return destinations(session).map(({ to, label }) => (
+function Places({ close }: { readonly close: () => void }) {
+  const current = placeOf(useLocation().pathname);
+  const { data: problems = 0 } = useQuery(PROBLEM_COUNT);
+  return PLACES.map((place) => (
     <NavigationLink
-      key={to}
-      to={to}
-      label={label}
+      key={place.label}
+      to={place.pages[0].to}
+      label={place.label}
+      active={place === current}
+      aria-current={place === current ? "page" : undefined}
+      leftSection={<Icon name={place.icon} />}
+      rightSection={place.label === "Problems" && problems > 0 && <Count of={problems} />}
       onClick={close}
-      activeOptions={{ exact: to === "/", includeSearch: false }}
-      activeProps={{ active: true }}
     />
   ));
 }
 
-/** The navigation, in the order of how often it is needed. */
-const ALL = [
-  { to: "/", label: "Overview" },
-  { to: "/callbacks", label: "Callbacks" },
-  { to: "/failures", label: "Failures" },
-  { to: "/refused", label: "Refused" },
-  { to: "/notifications", label: "Notifications" },
-  { to: "/bulk-replays", label: "Bulk replays" },
-  { to: "/sources", label: "Sources and handlers" },
-  { to: "/sandbox", label: "Sandbox" },
-  { to: "/audit", label: "Audit log" },
-] as const;
+const MAX_COUNT = 999;
 
-/** The sandbox exists only outside production. */
-function destinations({ sandbox }: SessionView) {
-  return ALL.filter(({ to }) => sandbox || to !== "/sandbox");
+function Count({ of }: { readonly of: number }) {
+  return <span className="count">{of > MAX_COUNT ? `${MAX_COUNT}+` : of}</span>;
 }
 
-const SCHEMES = [
-  { value: "auto", label: "System" },
-  { value: "light", label: "Light" },
-  { value: "dark", label: "Dark" },
-] as const;
-
-function ColorSchemeSelect() {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+/** The pages of the place, where it has several. */
+function Tabs() {
+  const session = useSession();
+  const place = placeOf(useLocation().pathname);
+  if (place === undefined) return null;
+  const pages = pagesOf(place, session);
+  if (pages.length < 2) return null;
   return (
-    <NativeSelect
-      size="xs"
-      aria-label="Colours"
-      data={SCHEMES}
-      value={colorScheme}
-      onChange={({ currentTarget }) => {
-        const chosen = SCHEMES.find(({ value }) => value === currentTarget.value);
-        if (chosen !== undefined) setColorScheme(chosen.value);
-      }}
-    />
-  );
-}
-
-/** The signed-in actor, the role, and the button to sign out, which an application has itself. */
-function SignedInUser() {
-  const { actor, role } = useSession();
-  return (
-    <Group gap="xs">
-      <Text size="sm">
-        {actor === "token" ? "Admin token" : actor}, {role}
-      </Text>
-      {!IS_IN_APPLICATION && <SignOut />}
-    </Group>
-  );
-}
-
-function SignOut() {
-  const leave = useMutation({
-    mutationFn: endSession,
-    // A full page load: the data of this session leaves the memory.
-    onSuccess: () => window.location.assign(`${BASE_PATH}/sign-in`),
-  });
-  return (
-    <>
-      <Button size="compact-sm" variant="default" loading={leave.isPending} onClick={() => leave.mutate()}>
-        Sign out
-      </Button>
-      {leave.isError && (
-        <Text size="sm" c="error" role="alert">
-          The session could not be ended; try again.
-        </Text>
-      )}
-    </>
+    <nav className="tabs" aria-label={place.label}>
+      {pages.map(({ to, label }) => (
+        <PageLink
+          key={to}
+          to={to}
+          underline="never"
+          activeOptions={{ exact: true, includeSearch: false }}
+          activeProps={{ "aria-current": "page" }}
+        >
+          {label}
+        </PageLink>
+      ))}
+    </nav>
   );
 }

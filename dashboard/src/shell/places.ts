@@ -1,0 +1,53 @@
+import type { SessionView } from "oncehook/admin-client";
+import type { IconName } from "../parts/icon.tsx";
+
+interface PlaceShape {
+  readonly label: string;
+  readonly icon: IconName;
+  /** Its pages, as tabs; the place's link leads to the first one. */
+  readonly pages: readonly { readonly to: string; readonly label: string }[];
+}
+
+/** The five places of the page, in the order of how often they are needed. */
+export const PLACES = [
+  { label: "Overview", icon: "overview", pages: [{ to: "/", label: "Overview" }] },
+  {
+    label: "Activity",
+    icon: "activity",
+    pages: [
+      { to: "/callbacks", label: "Callbacks" },
+      { to: "/refused", label: "Refused" },
+    ],
+  },
+  {
+    label: "Problems",
+    icon: "problems",
+    pages: [
+      { to: "/failures", label: "Failures" },
+      { to: "/notifications", label: "Notifications" },
+      { to: "/bulk-replays", label: "Bulk replays" },
+    ],
+  },
+  {
+    label: "Sources",
+    icon: "sources",
+    pages: [
+      { to: "/sources", label: "Sources and handlers" },
+      { to: "/sandbox", label: "Sandbox" },
+    ],
+  },
+  { label: "Settings", icon: "settings", pages: [{ to: "/audit", label: "Audit log" }] },
+] as const satisfies readonly PlaceShape[];
+
+export type Place = (typeof PLACES)[number];
+
+/** The place of an address; undefined for a page of no place. @param pathname below the page's base path */
+export function placeOf(pathname: string): Place | undefined {
+  if (/^\/(?:callbacks|events)\//.test(pathname)) return PLACES.find(({ label }) => label === "Activity");
+  return PLACES.find(({ pages }) => pages.some(({ to }) => to === pathname));
+}
+
+/** The pages of a place that this session has: the sandbox exists only outside production. */
+export function pagesOf({ pages }: Place, { sandbox }: Pick<SessionView, "sandbox">) {
+  return [...pages].filter(({ to }) => sandbox || to !== "/sandbox");
+}

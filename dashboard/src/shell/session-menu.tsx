@@ -1,0 +1,68 @@
+import { Menu, Text, UnstyledButton, useMantineColorScheme } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { BASE_PATH, IS_IN_APPLICATION } from "../mount.ts";
+import { Icon } from "../parts/icon.tsx";
+import { endSession, useSession } from "../session.ts";
+
+const SCHEMES = [
+  { value: "auto", label: "System colours", icon: "system" },
+  { value: "light", label: "Light colours", icon: "light" },
+  { value: "dark", label: "Dark colours", icon: "dark" },
+] as const;
+
+/** The signed-in actor, with the colours and the way out. */
+export function SessionMenu() {
+  const { actor, role, version } = useSession();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const name = actor === "token" ? "Admin token" : actor;
+  const leave = useMutation({
+    mutationFn: endSession,
+    // A full page load: the data of this session leaves the memory.
+    onSuccess: () => window.location.assign(`${BASE_PATH}/sign-in`),
+  });
+  return (
+    <Menu position="bottom-end" width={220} shadow="md">
+      <Menu.Target>
+        <UnstyledButton className="session" aria-label={`${name}, ${role}`}>
+          <Icon name="user" />
+          <span className="session-name">{name}</span>
+          <Icon name="down" size={12} />
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {name}, {role}
+        </Menu.Label>
+        {SCHEMES.map(({ value, label, icon }) => (
+          <Menu.Item
+            key={value}
+            leftSection={<Icon name={icon} />}
+            rightSection={colorScheme === value && <Icon name="check" />}
+            onClick={() => setColorScheme(value)}
+          >
+            {label}
+          </Menu.Item>
+        ))}
+        {!IS_IN_APPLICATION && (
+          <>
+            <Menu.Divider />
+            <Menu.Item
+              leftSection={<Icon name="leave" />}
+              closeMenuOnClick={false}
+              disabled={leave.isPending}
+              onClick={() => leave.mutate()}
+            >
+              Sign out
+            </Menu.Item>
+          </>
+        )}
+        {leave.isError && (
+          <Text size="sm" c="error" role="alert" p="sm">
+            The session could not be ended; try again.
+          </Text>
+        )}
+        {version !== null && <Menu.Label>Oncehook {version}</Menu.Label>}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
