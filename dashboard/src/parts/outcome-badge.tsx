@@ -15,11 +15,11 @@ export function OutcomeBadge({ outcome, status }: Props) {
   );
 }
 
-/** Green: handled; grey: nothing was to be done; orange: rejected; red: failed, the sender retries. */
+/** Green: handled; grey: nothing is decided or to be done; orange: rejected; red: failed, the sender retries. */
 export function colorOf(outcome: string, status?: number): string {
-  if (outcome === "accepted") return "blue";
   if (outcome === "success" || outcome === "done" || outcome === "delivered") return "green";
-  if (outcome === "already_processed" || outcome === "ignored" || outcome === "handshake") return "gray";
+  if (outcome === "already_processed" || outcome === "ignored" || outcome === "handshake" || outcome === "accepted")
+    return "gray";
   if (status !== undefined) return status >= 500 ? "red" : "orange";
   return outcome === "refused" || outcome === "waiting" || outcome === "paused" ? "orange" : "red";
 }

@@ -101,7 +101,7 @@ function Tabs() {
   const pages = pagesOf(place, session);
   if (pages.length < 2) return null;
   return (
-    <nav className="tabs" aria-label={place.label}>
+    <nav className="tabs" aria-label="Pages of this place">
       {pages.map(({ to, label }) => (
         <PageLink
           key={to}
