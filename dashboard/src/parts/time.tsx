@@ -16,7 +16,7 @@ interface Props {
   readonly relative?: boolean;
 }
 
-/** A time in the chosen zone, as wide as every other one; the title has it as the API says it. */
+/** A time in the chosen zone; its title has the value of the API. */
 export function Time({ at, relative = false }: Props) {
   const zone = useTimeZone();
   if (at === null) return <>–</>;

@@ -1,6 +1,6 @@
 import type { CallbackFilters } from "oncehook/admin-client";
 
-/** What may stand before a colon, and the filter of an address that it sets. */
+/** The filter of an address that each name before a colon sets. */
 const FILTERS = {
   source: "source",
   type: "event_type",
@@ -31,7 +31,7 @@ export function parseQuery(text: string, now: Date): Query {
   return words.length === 0 ? query : { ...query, text: words.join(" ") };
 }
 
-/** The moment that a duration such as `3d` ago was, or a time in ISO 8601; undefined for any other text. */
+/** The moment of `3d` ago, or of a time in ISO 8601; undefined for any other text. */
 function sinceOf(value: string, now: Date): string | undefined {
   const [, count, unit = ""] = /^(\d{1,4})([mhd])$/.exec(value) ?? [];
   const unitMs = UNITS_MS[unit];
