@@ -58,7 +58,7 @@ it(
       await expectShown(page.getByText("operator@shop.example, operator").first());
       expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
       expect(await page.getByRole("link", { name: "Sandbox" }).count()).toBe(0);
-      await page.getByRole("link", { name: "Callbacks", exact: true }).click();
+      await page.getByRole("link", { name: "Activity" }).click();
       await page.getByText("Live", { exact: true }).waitFor();
       await page.getByRole("link", { name: HANDLED }).click();
       await page.getByText("Timeline").first().waitFor();
@@ -99,7 +99,7 @@ it(
       await page.getByRole("link", { name: HANDLED }).waitFor();
       const other = await page.context().newPage();
       await other.goto("/logout");
-      await page.getByRole("link", { name: "Failures", exact: true }).click();
+      await page.getByRole("link", { name: /^Problems/ }).click();
       await expectShown(page.getByRole("heading", { name: "No access" }));
       expect(await page.getByText(HANDLED).count()).toBe(0);
       await page.getByRole("button", { name: "Load again" }).click();

@@ -5,9 +5,9 @@ import { Icon } from "../parts/icon.tsx";
 import { endSession, useSession } from "../session.ts";
 
 const SCHEMES = [
-  { value: "auto", label: "System colours", icon: "system" },
-  { value: "light", label: "Light colours", icon: "light" },
-  { value: "dark", label: "Dark colours", icon: "dark" },
+  { value: "auto", label: "System", icon: "system" },
+  { value: "light", label: "Light", icon: "light" },
+  { value: "dark", label: "Dark", icon: "dark" },
 ] as const;
 
 /** The signed-in actor, with the colours and the way out. */
@@ -25,14 +25,14 @@ export function SessionMenu() {
       <Menu.Target>
         <UnstyledButton className="session" aria-label={`${name}, ${role}`}>
           <Icon name="user" />
-          <span className="session-name">{name}</span>
+          <span className="session-name">
+            {name}, {role}
+          </span>
           <Icon name="down" size={12} />
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>
-          {name}, {role}
-        </Menu.Label>
+        <Menu.Label>Colours</Menu.Label>
         {SCHEMES.map(({ value, label, icon }) => (
           <Menu.Item
             key={value}
