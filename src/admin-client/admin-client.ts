@@ -26,6 +26,13 @@ export type EventFilter = api.InputOf<typeof api.EVENT_FILTER>;
 /** One alert. `subject`: the event type; empty or left out where the alert is on the whole source. */
 export type AlertKey = Pick<api.AlertView, "kind" | "source"> & { readonly subject?: string | undefined };
 
+/** Selects problems; an absent field matches all. */
+export interface ProblemFilter {
+  readonly state?: api.ProblemView["state"] | undefined;
+  readonly source?: string | undefined;
+  readonly kind?: api.ProblemView["kind"] | undefined;
+}
+
 /**
  * The admin API with its types, for scripts and pages: it needs only `fetch`. Every method throws AdminError where the
  * receiver refuses, and the error of `fetch` where it does not respond.
@@ -43,6 +50,7 @@ export function createAdminClient(options: AdminClientOptions) {
     ...accessMethods(requests),
     ...failureMethods(requests),
     ...sourceMethods(requests),
+    ...problemMethods(requests),
     callbacks: {
       /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
       list: (query: PageParams & CallbackFilters = {}) => request<api.CallbackPage>("GET", "callbacks", { query }),
@@ -139,6 +147,24 @@ function failureMethods({ request }: Requests) {
       resume: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/resume`),
       /** Ends it for good. */
       cancel: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/cancel`),
+    },
+  };
+}
+
+function problemMethods({ request }: Requests) {
+  return {
+    problems: {
+      /** Problems by their cause: the open ones first, the most frequent at the head. */
+      list: (query: ProblemFilter = {}) => request<api.ProblemListView>("GET", "problems", { query }),
+      /** One problem and a page of its events, newest first. */
+      get: (id: string, query: PageParams = {}) =>
+        request<api.ProblemDetailView>("GET", `problems/${pathSegment(id)}`, { query }),
+      /** Makes all failed deliveries of a problem due again. */
+      deliver: (id: string) => request<{ deliveries: number }>("POST", `problems/${pathSegment(id)}/deliver`),
+      /** Sends no alert for it until a time. @param body.until in ISO 8601 */
+      mute: (id: string, body: { readonly until: string; readonly reason: string }) =>
+        request<api.ProblemView>("POST", `problems/${pathSegment(id)}/mute`, { body }),
+      unmute: (id: string) => request<api.ProblemView>("POST", `problems/${pathSegment(id)}/unmute`),
     },
   };
 }

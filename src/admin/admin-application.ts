@@ -15,6 +15,7 @@ import { registerNotifications } from "./notification-routes.ts";
 import { registerOAuth } from "./oauth-routes.ts";
 import { HttpError, registerDescription } from "./operation.ts";
 import { registerOverview } from "./overview-routes.ts";
+import { registerProblems } from "./problem-routes.ts";
 import { registerSources } from "./source-routes.ts";
 import { parseRequest } from "./validation-message.ts";
 
@@ -30,6 +31,7 @@ const OPERATIONS = [
   registerEvents,
   registerFailures,
   registerBulkReplays,
+  registerProblems,
   registerNotifications,
   registerAlerts,
   registerOAuth,

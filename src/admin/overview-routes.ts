@@ -5,8 +5,8 @@ import {
   latencyQuantile,
   OVERVIEW_RANGES,
   type OverviewRange,
+  type Problem,
   periodStart,
-  type RefusedSource,
 } from "../domain/index.ts";
 import type { RollupSlot, StoredCredentialUse } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
@@ -38,6 +38,8 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
   const failures = await store.failures.counts();
   const { waiting, dead } = await store.outbox.counts();
   const uses = await sources.secretUses();
+  const { problems } = await store.problems.list(now);
+  const open = problems.filter(({ state }) => state === "open");
   return {
     span,
     from: isoTime(first),
@@ -55,15 +57,24 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
     },
     notifications: { waiting, dead },
     alerts,
-    needs_attention: needsAttention(await store.refusedSources.list(now), {
+    needs_attention: needsAttention(open, {
       open_alert: alerts.filter(({ state }) => state === "open").length,
       exhausted_failures: failures.exhausted,
       rejected_failures: failures.rejected,
       dead_notifications: dead,
       previous_secret_in_use: uses.filter((one) => isPreviousInUse(one, now)).length,
     }),
+    problems: {
+      open: open.length,
+      top: open.slice(0, MOST_SHOWN).map(({ id, kind, source, title, count, since }) => {
+        return { id, kind, source, title, count, since };
+      }),
+    },
   };
 }
+
+/** Of the open problems. */
+const MOST_SHOWN = 10;
 
 function summed(rows: readonly RollupSlot[]): OverviewView["totals"] {
   const outcomes: Record<string, number> = {};
@@ -93,14 +104,16 @@ const PROBLEMS = {
 } as const;
 
 function needsAttention(
-  refusedSources: readonly RefusedSource[],
+  open: readonly Problem[],
   counts: Readonly<Record<keyof typeof PROBLEMS, number>>,
 ): OverviewView["needs_attention"] {
   const problems = Object.entries(PROBLEMS).map(([kind, [one, many, message]]) => {
     const count = counts[kind as keyof typeof PROBLEMS];
     return { kind, count, message: message.replace("#", `${count} ${count === 1 ? one : many}`) };
   });
-  const refused = refusedSources.map(({ count, message }) => ({ kind: "refused_source", count, message }));
+  const refused = open
+    .filter(({ kind }) => kind === "refusal")
+    .map(({ count, title, remedy }) => ({ kind: "refused_source", count, message: `${title}: ${remedy}` }));
   return [...refused, ...problems.filter(({ count }) => count > 0)];
 }
 

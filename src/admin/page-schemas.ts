@@ -249,6 +249,21 @@ export const OVERVIEW = view("What came to the receivers of this database: their
   notifications: z.strictObject({ waiting: z.int(), dead: z.int() }),
   alerts: z.array(ALERT).describe("Those that are open, and those that are muted."),
   needs_attention: z.array(z.strictObject({ kind: z.string(), count: z.int(), message: z.string() })),
+  problems: z.strictObject({
+    open: z.int().describe("How many are open and not muted."),
+    top: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          kind: z.string(),
+          source: z.string(),
+          title: z.string(),
+          count: z.int(),
+          since: time(),
+        }),
+      )
+      .describe("The most frequent open ones, at most ten; `GET /api/v1/problems` has all."),
+  }),
 });
 
 export const TALLY = view("`event: tally` of a live stream; of all callbacks, whatever its filter.", {
@@ -260,14 +275,8 @@ export const TALLY = view("`event: tally` of a live stream; of all callbacks, wh
   rejected: z.int().describe("Failures that were rejected."),
 });
 
-export const GAP = view(
-  "`event: gap` of a live stream: callbacks with ids above `after`, up to and including `until`, were left out. `after` is null where the first one is unknown.",
-  { after: z.int().nullable(), until: z.int() },
-);
-
 export type OverviewView = z.infer<typeof OVERVIEW>;
 export type TallyView = z.infer<typeof TALLY>;
-export type GapView = z.infer<typeof GAP>;
 
 export const SESSION = view("Who one is.", {
   actor: z.string().describe("`token`, a mail address, or `sub:` and the subject at the provider."),

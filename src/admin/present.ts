@@ -67,10 +67,14 @@ export function presentMaskedNotification(row: ListedNotification, mask: Mask): 
 
 const bulkReplayFields = presenterOf(schemas.BULK_REPLAY);
 export function presentBulkReplay(bulk: StoredBulkReplay): schemas.BulkReplayView {
-  const { eventType, ...filter } = bulk.filter;
+  const { eventType, bulkReplay, ...filter } = bulk.filter;
   return bulkReplayFields({
     ...bulk,
-    filter: eventType === undefined ? filter : { ...filter, event_type: eventType },
+    filter: {
+      ...filter,
+      ...(eventType === undefined ? {} : { event_type: eventType }),
+      ...(bulkReplay === undefined ? {} : { bulk_replay: bulkReplay }),
+    },
     done: bulk.succeeded + bulk.alreadyHandled + bulk.failed,
   });
 }

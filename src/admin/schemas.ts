@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { FAILURE_STATES } from "../domain/index.ts";
+import { GAP } from "./gap-schema.ts";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
+import * as problem from "./problem-schemas.ts";
 import { FAILURE_FILTER, flag, OUTCOME_NAMES } from "./request-parameters.ts";
 
 export const BULK_REPLAY = view("The replay of all failures that a filter finds.", {
@@ -262,9 +264,11 @@ export const SCHEMAS = {
   SignIn: page.SIGN_IN,
   EventHistory: EVENT_HISTORY,
   BulkReplay: BULK_REPLAY,
+  Problem: problem.PROBLEM,
+  ProblemDetail: problem.PROBLEM_DETAIL,
   Overview: page.OVERVIEW,
   Tally: page.TALLY,
-  Gap: page.GAP,
+  Gap: GAP,
   Error: z.strictObject({ error: z.string() }),
 } as const;
 

@@ -140,7 +140,7 @@ async function reportAfterMutes({ store, log }: AlertDependencies, kind: AlertKi
     (alert) => alert.kind === kind && alert.mute !== null && !isMuted(alert, now),
   );
   if (ended.length === 0) return;
-  const { types } = kind === "failures" ? await store.exhausted(MAX_FAILURES) : { types: [] };
+  const { types } = kind === "failures" ? await store.exhausted(MAX_FAILURES, now) : { types: [] };
   for (const alert of ended) {
     const failing = types.find(({ source, eventType }) => source === alert.source && eventType === alert.subject);
     await applyEndOfMute({ store, log, now }, alert, failing?.count ?? alert.notifiedCount);
@@ -169,10 +169,12 @@ const MAX_FAILURES = 10_000;
 
 async function failures(evaluation: Evaluation): Promise<void> {
   const { store, alertOf, open, now } = evaluation;
-  const { types, isComplete } = await store.exhausted(MAX_FAILURES);
-  const failing = types.map(({ source, eventType, count }) => ({ source, subject: eventType, count }));
+  const { types, isComplete } = await store.exhausted(MAX_FAILURES, now);
+  const present = types.map(({ source, eventType, count }) => ({ source, subject: eventType, count }));
+  // The alert stays as it is while only muted problems are left.
+  const failing = present.filter(({ count }) => count > 0);
   const ended = open
-    .filter((alert) => !failing.some((one) => one.source === alert.source && one.subject === alert.subject))
+    .filter((alert) => !present.some((one) => one.source === alert.source && one.subject === alert.subject))
     .map((alert) => ({ ...alert, count: 0 }));
   for (const { source, subject, count } of [...failing, ...ended]) {
     const notified = alertOf(source, subject) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
@@ -203,8 +205,9 @@ async function accepted(evaluation: Evaluation): Promise<void> {
 async function signatures(evaluation: Evaluation): Promise<void> {
   const { store, refusedSources, alertOf, open, now, isSameQuarter } = evaluation;
   const started = new Set<string>();
+  const muted = await store.mutedSources(now);
   for (const { source, message } of await refusedSources.list(now)) {
-    if (alertOf(source)?.isOpen === true) continue;
+    if (muted.has(source) || alertOf(source)?.isOpen === true) continue;
     await applyTransition(evaluation, { source, message }, "starts");
     started.add(source);
   }
@@ -217,7 +220,7 @@ async function signatures(evaluation: Evaluation): Promise<void> {
   const shift = policy.comparedWith(last, first);
   const earlier = await signatureCounts(store, last + 1 - DAY - shift, last + 1 - shift);
   for (const [source, quarters] of sources) {
-    if (started.has(source)) continue;
+    if (started.has(source) || muted.has(source)) continue;
     const alert = alertOf(source);
     const bothDays = new Map([...(earlier.get(source) ?? []), ...quarters]);
     const changedIn = alert === undefined ? {} : { changedIn: policy.quarterOf(alert.notifiedAt) };

@@ -226,19 +226,23 @@ export function firstLine(text: string): string {
   return escapeControls(line);
 }
 
-export interface FailureFilterOptions extends Given<"source" | "type" | "code"> {
+export interface FailureFilterOptions extends Given<"source" | "type" | "code" | "problem"> {
   readonly state?: FailureState;
+  readonly bulkReplay?: number;
 }
 
 export function withFailureFilter(command: Command): Command {
   return command
     .addOption(new Option("--state <state>", "failures in this state").choices(FAILURE_STATES))
     .option("--type <event_type>", "failures of events of this type")
-    .option("--code <code>", "failures with this code");
+    .option("--code <code>", "failures with this code")
+    .option("--problem <id>", "failures of this problem, as `oncehook problems` lists it")
+    .option("--bulk-replay <id>", "failures that failed in this bulk replay", wholeNumber(1, Number.MAX_SAFE_INTEGER));
 }
 
-export function failureFilter({ state, source, type, code }: FailureFilterOptions): FailureFilter {
-  return { state, source, event_type: type, code };
+export function failureFilter(options: FailureFilterOptions): FailureFilter {
+  const { state, source, type, code, problem, bulkReplay } = options;
+  return { state, source, event_type: type, code, problem, bulk_replay: bulkReplay };
 }
 
 export function isEmpty(filter: FailureFilter | EventFilter): boolean {

@@ -11,6 +11,7 @@ import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
 import { VERSION } from "./package-manifest.ts";
+import { problemsCommand } from "./problems-command.ts";
 import { PROJECT_KINDS, type ProjectKind } from "./project-kinds.ts";
 import { reconcileCommand } from "./reconcile-command.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
@@ -41,6 +42,7 @@ export function createProgram(): Command {
     oauthCommand(),
     eventsCommand(),
     eventCommand(),
+    problemsCommand(),
     failuresCommand(),
     replayCommand(),
     discardCommand(),

@@ -14,7 +14,7 @@ import {
 import { counted, escapeControls, type Given } from "./output.ts";
 
 const MARGIN_MS = 5_000;
-const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--per-second", "--wait"];
+const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--problem", "--bulk-replay", "--per-second", "--wait"];
 
 export function replayCommand(): Command {
   return withFailureFilter(adminCommand("replay"))
@@ -92,7 +92,7 @@ interface BulkOptions extends AdminOptions, FailureFilterOptions {
 }
 
 const MISSING_ARGUMENT =
-  "missing argument 'event_id', or for many --state, --type, --code or --source; --all is every failure";
+  "missing argument 'event_id', or for many --state, --problem, --type, --code or --source; --all is every failure";
 const POLL_EVERY_MS = 500;
 
 async function bulkReplay(options: BulkOptions, command: Command): Promise<void> {
@@ -123,5 +123,6 @@ function bulkReplaySummary({ id, state, total, ...counts }: BulkReplayView): str
   if (counts.ended_at === null)
     return `bulk replay ${id} is ${state}: ${counted(total, "failure")}, max ${counts.per_second}/s\n`;
   const { succeeded, already_handled, failed } = counts;
-  return `bulk replay ${id} is ${state}: ${succeeded} succeeded, ${already_handled} already handled, ${failed} failed again, of ${total}\n`;
+  const again = failed === 0 ? "" : `those that failed: oncehook failures --bulk-replay ${id}\n`;
+  return `bulk replay ${id} is ${state}: ${succeeded} succeeded, ${already_handled} already handled, ${failed} failed again, of ${total}\n${again}`;
 }

@@ -39,7 +39,11 @@ export interface RefusedSource {
   /** The most frequent outcome of those that were refused. */
   readonly outcome: string;
   readonly remedy: string;
-  /** One sentence, with the numbers and the remedy. */
+  /** By the hour, the 24 hours up to now. */
+  readonly hourly: readonly number[];
+  /** One sentence, with the numbers. */
+  readonly title: string;
+  /** With the remedy. */
   readonly message: string;
 }
 
@@ -65,6 +69,7 @@ export interface RefusalCounts {
   readonly outcome: string;
   /** Of the day up to the last authentic one. */
   readonly before: SignatureCounts;
+  readonly hourly: readonly number[];
 }
 
 /** The remote addresses of a source's newest callbacks, as the log has them. */
@@ -96,13 +101,23 @@ function networkOf(address: string): string {
 
 /** @param remedy of the newest diagnosis in the log; @param since the exact time where the log has it */
 export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, since?: string): RefusedSource {
-  const { source, count, before, outcome } = counts;
+  const { source, count, before, outcome, hourly } = counts;
   const from = since ?? isoOf(counts.lastAuthentic);
   const ofBefore = before.authentic + before.wrong + before.unsigned;
-  const message =
+  const title =
     `${source}: ${count} callbacks refused (${outcome}), none authentic since ${from.slice(0, 16).replace("T", " ")} UTC; ` +
-    `in the day before that ${before.authentic} of ${ofBefore} were: ${remedy}`;
-  return { source, count, since: from, lastSeen: isoOf(counts.lastRefused), outcome, remedy, message };
+    `in the day before that ${before.authentic} of ${ofBefore} were`;
+  return {
+    source,
+    count,
+    since: from,
+    lastSeen: isoOf(counts.lastRefused),
+    outcome,
+    remedy,
+    hourly,
+    title,
+    message: `${title}: ${remedy}`,
+  };
 }
 
 const COMPARE = "compare its secret with the platform's";

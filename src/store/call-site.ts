@@ -16,7 +16,7 @@ export function keepCallSites(): void {
   areKept = true;
 }
 
-/** The caller of the present code; its text is made when `framesOf` reads it. */
+/** The caller of the present code; its text is made when `handlersFrames` reads it. */
 export interface CallSite {
   readonly stack?: string;
 }
@@ -41,8 +41,8 @@ export function showCallSite(error: unknown, site: CallSite | undefined): void {
   if (!(error instanceof Error) || site === undefined) return;
   try {
     const { stack } = error;
-    if (typeof stack !== "string" || framesOf(stack) !== "") return;
-    const frames = framesOf(site.stack);
+    if (typeof stack !== "string" || handlersFrames(stack) !== "") return;
+    const frames = handlersFrames(site.stack);
     if (frames !== "") error.stack = `${stack}\n${frames}`;
   } catch {
     // An error that cannot be read or changed is shown as it is.
@@ -51,15 +51,15 @@ export function showCallSite(error: unknown, site: CallSite | undefined): void {
 
 /** The text of an error with only the handler's frames; as it is where it has none of them. */
 export function withHandlersFrames(text: string): string {
-  if (framesOf(text) === "") return text;
+  if (handlersFrames(text) === "") return text;
   return text
     .split("\n")
     .filter((line) => !line.startsWith(FRAME) || isHandlers(line))
     .join("\n");
 }
 
-/** The frames that are neither Oncehook's, nor the query builder's, nor a driver's. */
-function framesOf(stack = ""): string {
+/** The frames of a stack that are neither Oncehook's, nor the query builder's, nor a driver's. */
+export function handlersFrames(stack = ""): string {
   return stack.split("\n").filter(isHandlers).join("\n");
 }
 

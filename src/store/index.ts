@@ -14,6 +14,8 @@ export { type EventOrder, isKeyWaiting, takeOrder } from "./areas/order-keys.ts"
 export type * from "./areas/outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./areas/paging.ts";
 export type { PreparationClaim, Preparations } from "./areas/preparations.ts";
+export type { Mute, ProblemStates } from "./areas/problem-states.ts";
+export type { ProblemList } from "./areas/problems.ts";
 export type * from "./areas/reconciliations.ts";
 export type { NewRecord, StoredRecord } from "./areas/records.ts";
 export type { RefusedSources } from "./areas/refused-sources.ts";

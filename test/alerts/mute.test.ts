@@ -13,7 +13,7 @@ const BY = { by: "ana@example.com", reason: "the handler is being mended" };
 
 /** Evaluates the alert at an hour with this number of exhausted failures; returns the states of its new notifications. */
 async function evaluated(store: Store, hours: number, count: number): Promise<unknown[]> {
-  const types = count === 0 ? [] : [{ source: KEY.source, eventType: KEY.subject, count }];
+  const types = count === 0 ? [] : [{ source: KEY.source, eventType: KEY.subject, count, muted: 0 }];
   const alerts = overriding(store.alerts, { exhausted: async () => ({ types, isComplete: true }) });
   const before = await store.notifications.list({ limit: 100 }, {});
   const now = at(hours);

@@ -41,7 +41,8 @@ describe("many failures at the command line", () => {
       const first = await run("replay", "--state", "exhausted", "--per-second", "50", "--wait");
       expect([first.code, first.stdout]).toEqual([
         1,
-        "bulk replay 1 is done: 2 succeeded, 0 already handled, 1 failed again, of 3\n",
+        "bulk replay 1 is done: 2 succeeded, 0 already handled, 1 failed again, of 3\n" +
+          "those that failed: oncehook failures --bulk-replay 1\n",
       ]);
       expect(first.stderr).toContain("done: 3 of 3");
       plan.broken = () => false;

@@ -216,14 +216,14 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           NOON,
         );
       }
-      expect(await alerts.exhausted(10)).toEqual({
+      expect(await alerts.exhausted(10, NOON)).toEqual({
         types: [
-          { source: "platform", eventType: "a", count: 2 },
-          { source: "platform", eventType: "b", count: 1 },
+          { source: "platform", eventType: "a", count: 2, muted: 0 },
+          { source: "platform", eventType: "b", count: 1, muted: 0 },
         ],
         isComplete: true,
       });
-      const { types, isComplete } = await alerts.exhausted(2);
+      const { types, isComplete } = await alerts.exhausted(2, NOON);
       expect([types.reduce((sum, { count }) => sum + count, 0), isComplete]).toEqual([2, false]);
     }));
 

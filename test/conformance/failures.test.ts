@@ -106,7 +106,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failures.list({ limit: 9 }, { state: "rejected" })).toHaveLength(1);
       expect(await failures.list({ limit: 9 }, {})).toHaveLength(1);
       expect(await failureLeases.leaseDue(lease("a", at(9_999)), retriesOf(9))).toEqual([]);
-      expect((await alerts.exhausted(9)).types).toMatchObject([{ count: 1 }]);
+      expect((await alerts.exhausted(9, new Date())).types).toMatchObject([{ count: 1 }]);
     }));
 
   it("a rejection ends the retries of an event, and a failure after a rejection begins them", () =>

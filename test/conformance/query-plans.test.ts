@@ -28,7 +28,7 @@ const PAGE = { limit: 10, before: 1_000 };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
 const BOOKS =
-  /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_days|late_callbacks|source_secrets)/;
+  /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_days|late_callbacks|source_secrets|problem_states)/;
 /** One of each kind alone, and all of them together. */
 const EACH: CallbackFilter = {
   from: NOON.toISOString(),
@@ -102,6 +102,7 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
 async function everyOperation(store: Store): Promise<void> {
   await failures(store);
   await outbox(store);
+  await problems(store);
   await preparations(store);
   await runOnce(
     store,
@@ -241,7 +242,7 @@ async function alerts({ alerts }: Store): Promise<void> {
   await alerts.firstOutcomeSlot();
   await alerts.outcomes(0, 900);
   await alerts.oldestAccepted(10);
-  await alerts.exhausted(10);
+  await alerts.exhausted(10, new Date());
   const change = {
     kind: "silence",
     ...key,
@@ -253,6 +254,19 @@ async function alerts({ alerts }: Store): Promise<void> {
   for (const from of [0, 1]) await alerts.change({ ...change, from, message: { topic: "t", payload: {} } });
   await alerts.mute(change, { until: LATER, by: "a", reason: "r" });
   await alerts.unmute(change, NOON);
+}
+
+async function problems({ problems, problemStates, problemEvents, outbox, failures }: Store): Promise<void> {
+  await failures.record(newFailure({ source: "platform", eventId: "problem" }, null), NOON);
+  const [found] = (await problems.list(NOON)).problems;
+  if (found === undefined) throw new Error("expected a problem");
+  for (const kind of ["failure", "delivery", "refusal"] as const)
+    await problemEvents.search({ ...found, kind }, { limit: 10, budgetMs: 0 });
+  await outbox.redeliverProblem(found.id, NOON);
+  await problemStates.mute(found.id, { until: LATER, by: "a", reason: "b" });
+  for (const filter of [{ problem: found.id }, { bulkReplay: 1 }]) await failures.list({ limit: 10 }, filter);
+  await failures.remove({ source: "platform", eventId: "problem" });
+  await problems.list(NOON);
 }
 
 async function access({ sessions, audit }: Store): Promise<void> {

@@ -4,7 +4,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { type CallbackFilter, matchesCallback } from "../../domain/index.ts";
 import type { Caller } from "../access/authenticator.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import type { GapView, TallyView } from "../page-schemas.ts";
+import type { GapView } from "../gap-schema.ts";
+import type { TallyView } from "../page-schemas.ts";
 import { presentCallback } from "../present.ts";
 import { formatPosition, type LogPosition, LogReader, type ReadCallback } from "./log-reader.ts";
 

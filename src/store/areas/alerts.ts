@@ -141,12 +141,26 @@ export class Alerts extends Area {
       WHERE step_seconds = ${stepSeconds} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
   }
 
-  /** Exhausted and rejected failures by type, among `limit` of them; `isComplete` is false if there are more. */
-  async exhausted(limit: number) {
-    const types = await this.read<Arrival>`SELECT source, event_type, count(*) AS count FROM (
-        SELECT source, event_type FROM oncehook_failures WHERE state IN ('exhausted', 'rejected') LIMIT ${limit}
+  /**
+   * Exhausted and rejected failures by type, among `limit` of them; `isComplete` is false if there are more. `muted` of a type
+   * have a problem that is muted, and are not in its `count`.
+   */
+  async exhausted(limit: number, now: Date) {
+    const types = await this.read<Arrival & { readonly muted: number }>`
+      SELECT source, event_type, count(*) - count(muted) AS count, count(muted) AS muted FROM (
+        SELECT f.source, f.event_type, p.id AS muted FROM (
+          SELECT source, event_type, problem_id FROM oncehook_failures
+          WHERE state IN ('exhausted', 'rejected') LIMIT ${limit}) AS f
+        LEFT JOIN oncehook_problem_states AS p ON p.id = f.problem_id AND p.muted_until > ${now}
       ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`;
-    return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
+    return { types, isComplete: types.reduce((sum, { count, muted }) => sum + count + muted, 0) < limit };
+  }
+
+  /** Those whose refused callbacks are a muted problem. */
+  async mutedSources(now: Date): Promise<ReadonlySet<string>> {
+    const rows = await this.read<{ source: string }>`SELECT source FROM oncehook_problem_states
+      WHERE kind = 'refusal' AND muted_until > ${now}`;
+    return new Set(rows.map(({ source }) => source));
   }
 
   /**

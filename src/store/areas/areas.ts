@@ -14,6 +14,9 @@ import { RedirectStates, UserTokens } from "./oauth.ts";
 import { Originals } from "./originals.ts";
 import { Outbox } from "./outbox.ts";
 import { Preparations } from "./preparations.ts";
+import { ProblemEvents } from "./problem-events.ts";
+import { ProblemStates } from "./problem-states.ts";
+import { Problems } from "./problems.ts";
 import { Reconciliations } from "./reconciliations.ts";
 import { Records } from "./records.ts";
 import { RefusedSources } from "./refused-sources.ts";
@@ -46,6 +49,9 @@ export function createAreas(database: Database) {
     tenantSecrets: new TenantSecrets(database),
     encryptedValues: new EncryptedValues(database),
     alerts: new Alerts(database),
+    problems: new Problems(database),
+    problemStates: new ProblemStates(database),
+    problemEvents: new ProblemEvents(database),
     refusedSources: new RefusedSources(database),
     rollups: new Rollups(database),
     captures: new Captures(database),

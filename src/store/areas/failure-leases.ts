@@ -22,6 +22,7 @@ import {
 import { type AttemptTrigger, insertAttempt } from "./attempts.ts";
 import { byDueTime, FAILURE_COLUMNS, removeIfRecorded, type StoredFailure } from "./failures.ts";
 import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND, takeLease } from "./lease.ts";
+import { failureProblemId } from "./problem-id.ts";
 
 /** A lease of one failure; taking it counts as an attempt, except for a removal. */
 export interface FailureLease extends Lease {
@@ -163,9 +164,12 @@ export class FailureLeases extends Area {
   }
 
   /** After a leased attempt failed again; the failure is no longer suspect. A replay exhausts only what was rejected. */
-  async reschedule(key: EventKey, owner: string, again: FailedAttempt): Promise<void> {
+  async reschedule(key: EventKey & { eventType?: string }, owner: string, again: FailedAttempt): Promise<void> {
     const { code, now, nextAttemptAt, bulkReplayId } = again;
-    const failed = { code, error: storableText(again.error), lastFailedAt: now, crashes: 0 };
+    const cause = { code, error: storableText(again.error) };
+    const problemId =
+      key.eventType === undefined ? "" : failureProblemId({ ...key, eventType: key.eventType, ...cause });
+    const failed = { ...cause, problemId, lastFailedAt: now, crashes: 0 };
     const state = again.isRejected ? "rejected" : nextAttemptAt === null ? "exhausted" : "waiting";
     const isReplay = again.kind === "replay" && !again.isRejected;
     const replayed = sql`state = CASE state WHEN 'rejected' THEN 'exhausted' ELSE state END`;
@@ -244,7 +248,7 @@ export class FailureLeases extends Area {
       crashes,
       retriesDone,
       // Beside others, another event may have ended the process: this one's own error stays.
-      ...(isAlone || kind === "replay" ? { code: "process_ended", error, lastFailedAt: now } : {}),
+      ...(isAlone || kind === "replay" ? { code: "process_ended", error, lastFailedAt: now, problemId: "" } : {}),
       ...(row.state === "accepted" && !staysAccepted ? { state: "waiting" } : {}),
       ...(isExhausted ? { state: "exhausted", nextAttemptAt: null } : {}),
       ...(nextAttemptAt === undefined ? {} : { nextAttemptAt }),

@@ -4,7 +4,16 @@ import { type Database, equal, type IdRow, idIn, idsOf, insert, run, storableTex
 import { type NewBlock, type OriginalKeeper, pausesOriginals } from "../original-keeper.ts";
 import type { Lease } from "./lease.ts";
 import { insertOriginal } from "./originals.ts";
-import { boundedSearch, NEWEST, SearchedArea, type SearchPage, type SearchResult, type SearchStep } from "./paging.ts";
+import {
+  boundedSearch,
+  NEWEST,
+  pageOf,
+  SearchedArea,
+  type SearchPage,
+  type SearchResult,
+  type SearchStep,
+} from "./paging.ts";
+import { failureProblemId } from "./problem-id.ts";
 
 /** An event that was accepted and not run to its end, whose attempts have failed, or that was rejected. */
 export interface StoredFailure extends EventKey {
@@ -62,6 +71,10 @@ export interface FailureFilter {
   readonly source?: string | undefined;
   readonly eventType?: string | undefined;
   readonly code?: string | undefined;
+  /** Failures of this problem, by its id. */
+  readonly problem?: string | undefined;
+  /** Those that this bulk replay has tried, and no later one. */
+  readonly bulkReplay?: number | undefined;
 }
 
 export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
@@ -96,6 +109,7 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
     const row = { ...columns, ...UNRUN, ...leased, firstFailedAt: now, lastFailedAt: now };
     const statement = sql`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET retries_done = 0, ${REPLACED},
+      problem_id = CASE WHEN oncehook_failures.crashes > 0 THEN oncehook_failures.problem_id ELSE '' END,
       state = CASE WHEN oncehook_failures.crashes > 0 THEN 'waiting' ELSE 'accepted' END,
       last_failed_at = excluded.last_failed_at, next_attempt_at = excluded.next_attempt_at,
       lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
@@ -112,11 +126,13 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
     const { isRejected = false, firstFailedAt = now, original, ...columns } = failure;
     const state = isRejected ? "rejected" : failure.nextAttemptAt === null ? "exhausted" : "waiting";
     const counts = { state, attempts: 1, retriesDone: 0, firstFailedAt, lastFailedAt: now };
-    const row = { ...columns, ...counts, error: storableText(failure.error) };
+    const error = storableText(failure.error);
+    const row = { ...columns, ...counts, error, problemId: failureProblemId({ ...failure, error }) };
     const isKept = sql`oncehook_failures.state IN ('waiting', 'exhausted') AND excluded.state <> 'rejected'`;
     const statement = sql`${insert("oncehook_failures", row)}
       ON CONFLICT (event_id, source) DO UPDATE SET
-      code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
+      code = excluded.code, error = excluded.error, problem_id = excluded.problem_id,
+      last_failed_at = excluded.last_failed_at,
       attempts = oncehook_failures.attempts + 1,
       ${REPLACED},
       retries_done = CASE oncehook_failures.state WHEN 'rejected' THEN 0 ELSE oncehook_failures.retries_done END,
@@ -149,10 +165,22 @@ export class Failures extends SearchedArea<FailureFilter & { readonly eventId?: 
         WHERE ${equal({ eventId, ...filter })} AND id < ${page.before ?? NEWEST} ORDER BY id DESC LIMIT ${page.limit}`;
       return { rows, next: rows.length < page.limit ? null : (rows.at(-1)?.id ?? null) };
     }
+    if (filter.problem !== undefined || filter.bulkReplay !== undefined) return this.searchNamed(filter, page);
     const { rows, next } = await boundedSearch(dialect, page, this.stepThrough(filter));
     const failures = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
       WHERE ${idIn(dialect, idsOf(rows))} ORDER BY id DESC`;
     return { rows: failures, next };
+  }
+
+  /** By the index of problems, or of bulk replays, which holds few rows. */
+  private async searchNamed(filter: FailureFilter, { limit, before = NEWEST }: SearchPage) {
+    const matchingOne = sql.join(
+      statesOf(filter).map((state) => sql`(${matching(state, filter)})`),
+      sql` OR `,
+    );
+    const rows = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
+      WHERE ${named(filter)} AND id < ${before} AND (${matchingOne}) ORDER BY id DESC LIMIT ${limit + 1}`;
+    return pageOf(rows, limit);
   }
 
   async counts(): Promise<Record<FailureState, number>> {
@@ -246,6 +274,16 @@ export function statesOf({ state }: FailureFilter): readonly FailureState[] {
   return state === undefined ? FAILURE_STATES : [state];
 }
 
-export function matching(state: FailureState, { source, eventType, code }: FailureFilter): RawBuilder<unknown> {
-  return equal({ state, source, eventType, code });
+export function matching(state: FailureState, filter: FailureFilter): RawBuilder<unknown> {
+  const { source, eventType, code, problem, bulkReplay } = filter;
+  if (problem === undefined && bulkReplay === undefined) return equal({ state, source, eventType, code });
+  // By an expression, so that no index by the state is used: that of the problem holds fewer rows.
+  const ofSource = source === undefined ? sql`true` : sql`source || '' = ${source}`;
+  return sql`${named(filter)} AND state || '' = ${state} AND ${equal({ eventType, code })} AND ${ofSource}`;
+}
+
+/** With the conditions of the indexes, word for word. */
+function named({ problem, bulkReplay }: FailureFilter): RawBuilder<unknown> {
+  const ofProblem = problem === undefined ? sql`true` : sql`problem_id = ${problem} AND problem_id <> ''`;
+  return bulkReplay === undefined ? ofProblem : sql`${ofProblem} AND bulk_replay_id = ${bulkReplay}`;
 }

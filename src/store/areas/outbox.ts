@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import { Area, equal, type IdRow, idList, idsOf, run } from "../database.ts";
 import { isUnleased } from "./lease.ts";
@@ -9,6 +10,8 @@ import {
   toNotification,
   UNDELIVERED,
 } from "./notifications.ts";
+
+const REDELIVERED_A_STEP = 500;
 
 /** The outbox: makes the deliveries of notifications, one a channel, which `NotificationDeliveries` leases and settles. */
 export class Outbox extends Area {
@@ -93,11 +96,26 @@ export class Outbox extends Area {
     const dead = equal({ notificationId, state: "dead" });
     const configured = sql.join([...channels]);
     const { changes } = await this.write`UPDATE oncehook_deliveries
-      SET state = 'waiting', attempts = 0, next_attempt_at = ${now}, scheduled_at = ${now}
+      SET state = 'waiting', problem_id = '', attempts = 0, next_attempt_at = ${now}, scheduled_at = ${now}
       WHERE ${dead} AND channel IN (${configured})`;
     const left = await this.read<{ channel: string }>`SELECT channel FROM oncehook_deliveries
       WHERE ${dead} AND channel NOT IN (${configured}) ORDER BY channel`;
     return { deliveries: changes, notConfigured: left.map(({ channel }) => channel) };
+  }
+
+  /** Makes all deliveries of a problem due again, from their first attempt, in steps; returns how many. */
+  async redeliverProblem(problem: string, now: Date): Promise<number> {
+    const dead = sql`state = 'dead' AND problem_id = ${problem} AND problem_id <> ''`;
+    let deliveries = 0;
+    for (let changed = REDELIVERED_A_STEP; changed === REDELIVERED_A_STEP; deliveries += changed) {
+      const { changes } = await this.write`UPDATE oncehook_deliveries
+        SET state = 'waiting', problem_id = '', attempts = 0, next_attempt_at = ${now}, scheduled_at = ${now}
+        WHERE id IN (SELECT id FROM oncehook_deliveries WHERE ${dead} ORDER BY id LIMIT ${sql.lit(REDELIVERED_A_STEP)})
+        AND ${dead}`;
+      changed = changes;
+      await nextTurn();
+    }
+    return deliveries;
   }
 
   /** Deletes the deliveries that are not delivered; returns how many. `leased`: those left may still succeed. */

@@ -47,7 +47,7 @@ export class RefusedSources extends Area {
   }
 
   private async lookAt(source: string, periods: readonly PeriodCount[], now: number) {
-    const counts = await this.countsSince(source, periods);
+    const counts = await this.countsSince(source, periods, now);
     if (counts === undefined) return undefined;
     const { since, addresses: authentic } = await this.lastAuthentic(source, counts.lastAuthentic);
     const from = since ?? new Date((counts.lastAuthentic + MINUTE_SECONDS) * 1_000).toISOString();
@@ -70,7 +70,11 @@ export class RefusedSources extends Area {
   }
 
   /** The counts after the minute of the last authentic callback, and those of the day up to it. */
-  private async countsSince(source: string, day: readonly PeriodCount[]): Promise<RefusalCounts | undefined> {
+  private async countsSince(
+    source: string,
+    day: readonly PeriodCount[],
+    now: number,
+  ): Promise<RefusalCounts | undefined> {
     const quarter = lastAuthenticSlot(day) ?? (await this.lastAuthenticQuarter(source, day));
     if (quarter === undefined) return undefined;
     const isIts = (one: PeriodCount) => one.source === source;
@@ -87,6 +91,10 @@ export class RefusedSources extends Area {
       lastAuthentic: last,
       lastRefused: Math.max(last, ...refusals.map(({ slot }) => slot)),
       outcome: most?.outcome ?? "",
+      hourly: hourlyOf(
+        day.filter(({ slot, outcome }) => slot >= quarter && isRefusal(outcome)),
+        now,
+      ),
       before: countsOf([...earlier, ...minutes.filter(({ slot }) => slot <= last)]),
     };
   }
@@ -151,4 +159,14 @@ function isSuspect(periods: readonly PeriodCount[]): boolean {
 function lastAuthenticSlot(periods: readonly PeriodCount[]): number | undefined {
   const slots = periods.filter(({ outcome }) => signatureOf(outcome) === "authentic").map(({ slot }) => slot);
   return slots.length === 0 ? undefined : Math.max(...slots);
+}
+
+/** The counts of the last 24 hours, each from the hour's beginning; the last one is not over. */
+function hourlyOf(periods: readonly PeriodCount[], now: number): number[] {
+  const hours = new Array<number>(24).fill(0);
+  for (const { slot, count } of periods) {
+    const index = 23 - (Math.floor(now / 3_600) - Math.floor(slot / 3_600));
+    if (hours[index] !== undefined) hours[index] += count;
+  }
+  return hours;
 }

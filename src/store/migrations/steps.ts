@@ -105,6 +105,29 @@ CREATE INDEX oncehook_originals_callbacks ON oncehook_originals (last_callback_i
 CREATE UNIQUE INDEX oncehook_originals_event ON oncehook_originals (event_id, source) WHERE event_id IS NOT NULL;
 `,
   },
+  // The problem that a failure or a failed delivery has: an id of its cause. Rows of before get theirs when problems are
+  // listed. The index of failures holds what a list of problems counts. States are stored for problems that were seen open.
+  {
+    number: 31,
+    name: "problems",
+    text: `
+ALTER TABLE oncehook_failures ADD COLUMN problem_id text NOT NULL DEFAULT '';
+CREATE INDEX oncehook_failures_by_problem ON oncehook_failures (problem_id, id, state, first_failed_at, last_failed_at)
+  WHERE problem_id <> '';
+CREATE INDEX oncehook_failures_without_problem ON oncehook_failures (id) WHERE problem_id = '' AND state <> 'accepted';
+CREATE INDEX oncehook_failures_by_bulk_replay ON oncehook_failures (bulk_replay_id, id)
+  WHERE bulk_replay_id IS NOT NULL;
+ALTER TABLE oncehook_deliveries ADD COLUMN problem_id text NOT NULL DEFAULT '';
+CREATE INDEX oncehook_deliveries_by_problem ON oncehook_deliveries (problem_id, id, scheduled_at)
+  WHERE problem_id <> '';
+CREATE INDEX oncehook_deliveries_without_problem ON oncehook_deliveries (id) WHERE state = 'dead' AND problem_id = '';
+CREATE TABLE oncehook_problem_states (
+  id text PRIMARY KEY, kind text NOT NULL, source text NOT NULL, event_type text, code text NOT NULL,
+  title text NOT NULL, first_seen {time} NOT NULL, last_seen {time} NOT NULL, reopened integer NOT NULL DEFAULT 0,
+  resolved_at {time}, muted_until {time}, muted_by text, mute_reason text
+);
+`,
+  },
   // An alert that an operator has muted sends no notification until then. `notified_open` is whether the last notification
   // said that it is open: an end during a mute is reported afterwards.
   {
