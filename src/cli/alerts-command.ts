@@ -2,7 +2,7 @@ import { Argument, type Command, InvalidArgumentError } from "commander";
 import type { AdminClient, AlertKey, AlertView } from "../admin-client/index.ts";
 import { durationMs } from "../domain/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, printAnswer } from "./call-admin.ts";
-import { printResult, table } from "./output.ts";
+import { printResult, table, timeText, UTC_OPTION, type ZoneOptions } from "./output.ts";
 
 const KINDS = ["failures", "accepted", "signatures", "silence"] as const;
 const HEAD = ["kind", "source", "event type", "state", "since", "muted until", "by", "reason"];
@@ -32,12 +32,22 @@ export function alertsCommand(): Command {
     });
   return adminCommand("alerts")
     .description("List the alerts that have started: open, muted and resolved.")
+    .option(...UTC_OPTION)
     .addCommand(mute)
     .addCommand(unmute)
-    .action(async (options: AdminOptions) => {
+    .action(async (options: AdminOptions & ZoneOptions) => {
       const list = await callAdmin(options, ({ alerts }) => alerts.list());
       const rows = list.items.map(({ kind, source, subject, state, since, muted_until, muted_by, reason }) => {
-        return [kind, source, subject, state, since, muted_until ?? "", muted_by ?? "", reason ?? ""];
+        return [
+          kind,
+          source,
+          subject,
+          state,
+          timeText(since, options),
+          timeText(muted_until, options),
+          muted_by ?? "",
+          reason ?? "",
+        ];
       });
       printResult(options, list, () => (rows.length === 0 ? "no alert has started yet\n" : `${table(HEAD, rows)}\n`));
     });

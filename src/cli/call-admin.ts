@@ -9,7 +9,15 @@ import {
 import { withCommandAdmin } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { CONFIG_OPTION, ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
-import { type Given, JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
+import {
+  type Given,
+  JSON_OPTION,
+  type JsonOptions,
+  printResult,
+  table,
+  UTC_OPTION,
+  type ZoneOptions,
+} from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
 export interface AdminOptions extends JsonOptions, Given<"env" | "config"> {
@@ -74,7 +82,7 @@ function adminErrorMessage(cause: unknown, origin: string, timeLimitMs: number):
   return `${origin} did not answer. Is the receiver running (npm start), with these variables?`;
 }
 
-export interface ListOptions extends AdminOptions, Given<"cursor"> {
+export interface ListOptions extends AdminOptions, ZoneOptions, Given<"cursor"> {
   readonly limit: number;
 }
 
@@ -106,7 +114,8 @@ export function adminCommand(name: string): Command {
 export function listCommand(name: string): Command {
   return adminCommand(name)
     .option("--limit <count>", "how many, up to 200", wholeNumber(1, MAX_LIMIT), 20)
-    .option("--cursor <cursor>", "the page after another, whose last line says this", parseCursor);
+    .option("--cursor <cursor>", "the page after another, whose last line says this", parseCursor)
+    .option(...UTC_OPTION);
 }
 
 export function printList(

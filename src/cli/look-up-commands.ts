@@ -22,7 +22,7 @@ import {
   printList,
   wholeNumber,
 } from "./call-admin.ts";
-import { escapeControls, type Given, table } from "./output.ts";
+import { escapeControls, type Given, table, timeText, UTC_OPTION, type ZoneOptions } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
 type EventListOptions = ListOptions & FailureFilterOptions & Given<"id">;
@@ -99,19 +99,20 @@ export function eventCommand(): Command {
     .option("--source <source>", "where it came from (default: the one source that has it)")
     .option("--limit <count>", "how many callbacks and attempts, up to 200", wholeNumber(1, MAX_LIMIT), 100)
     .option("--cursor <cursor>", "the later part of a time line, whose last line says this", parseCursor)
+    .option(...UTC_OPTION)
     .action(async (id: string, options: ListOptions & Given<"source">) => {
       const { source, limit, cursor } = options;
       const ask = (client: AdminClient) =>
         askAboutEvent(client, { id, source, isFailure: false }, ({ source: found }) =>
           client.events.get(found, id, { limit, cursor }),
         );
-      await printAnswer(options, ask, historyText);
+      await printAnswer(options, ask, (history) => historyText(history, options));
     });
 }
 
 export function eventsCommand(): Command {
   return listCommand("events")
-    .description("List the events that the running receiver has handled, newest first.")
+    .description("List handled events, newest first. Others: oncehook failures, and oncehook tail for all callbacks.")
     .option("--source <source>", "events that came from it")
     .option("--id <event_id>", "this event alone")
     .option("--ignored", "instead, the types of the newest 1,000 ignored callbacks")
@@ -120,7 +121,7 @@ export function eventsCommand(): Command {
       const filter = { source: options.source, event_id: options.id };
       const { list, others } = await findEvents(options, filter, ({ events }) => events.list);
       const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => {
-        return [event_id, source, event_type, processed_at ?? "", JSON.stringify(result)];
+        return [event_id, source, event_type, timeText(processed_at, options), JSON.stringify(result)];
       });
       const none = `no ${isEmpty(filter) ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed${others}`;
       printList(list, options, ["event_id", "source", "type", "processed at", "result"], rows, none);
@@ -137,7 +138,7 @@ export function failuresCommand(): Command {
       const { list, others } = await findEvents(options, filter, ({ failures }) => failures.list);
       const rows = list.items.map(({ attempts, next_attempt_at, gives_up_at, ...failure }) => {
         const { event_id, source, event_type, state, code, error } = failure;
-        const times = [String(attempts), next_attempt_at ?? "never", gives_up_at ?? ""];
+        const times = [String(attempts), timeText(next_attempt_at, options) || "never", timeText(gives_up_at, options)];
         return [event_id, source, event_type || UNREAD, state, ...times, code, firstLine(error)];
       });
       const head = ["event_id", "source", "type", "state", "attempts", "next retry", "gives up", "code", "error"];
@@ -171,26 +172,31 @@ async function listIgnored(options: EventListOptions): Promise<void> {
     count: 1 + others.length,
     newest_at: newest?.timestamp ?? null,
   }));
-  const rows = counts.map((one) => Object.values(one).map((value) => String(value ?? "")));
+  const rows = counts.map(({ source: of, event_type, count, newest_at }) => {
+    return [of ?? "", event_type ?? "", String(count), timeText(newest_at, options)];
+  });
   const head = ["source", "type", "ignored", "newest at"];
   printList({ items: counts, next_cursor: null }, options, head, rows, "no callback in the log was ignored");
 }
 
-function historyText(history: EventHistoryView): string {
+function historyText(history: EventHistoryView, zone: ZoneOptions): string {
   const { source, event_id, timeline, timeline_cursor } = history;
   const head = ["time", "what", "outcome", "status", "ms", "error"];
   const more = timeline_cursor === null ? "" : `later: --cursor ${timeline_cursor}\n`;
-  const lines = table(head, timeline.map(timelineCells));
-  return `${escapeControls(event_id)} of ${source}: ${eventStatus(history)}\n\n${lines}\n${more}`;
+  const lines = table(
+    head,
+    timeline.map((entry) => timelineCells(entry, zone)),
+  );
+  return `${escapeControls(event_id)} of ${source}: ${eventStatus(history, zone)}\n\n${lines}\n${more}`;
 }
 
-function eventStatus({ failure, event }: EventHistoryView): string {
-  if (event !== null) return `${event.event_type}, handled at ${event.processed_at}`;
+function eventStatus({ failure, event }: EventHistoryView, zone: ZoneOptions): string {
+  if (event !== null) return `${event.event_type}, handled at ${timeText(event.processed_at, zone)}`;
   if (failure === null) return "no handler has handled it, and no retry waits";
   const { event_type, state, next_attempt_at, gives_up_at } = failure;
   const type = event_type || UNREAD;
   if (next_attempt_at === null) return `${type}, ${state === "rejected" ? state : "retries exhausted"}`;
-  return `${type}, next retry at ${next_attempt_at}, the last one at ${gives_up_at}`;
+  return `${type}, next retry at ${timeText(next_attempt_at, zone)}, the last one at ${timeText(gives_up_at, zone)}`;
 }
 
 const ATTEMPTS = {
@@ -201,20 +207,21 @@ const ATTEMPTS = {
   bulk: "bulk replay",
 } as const;
 
-function timelineCells(entry: EventHistoryView["timeline"][number]): string[] {
+function timelineCells(entry: EventHistoryView["timeline"][number], zone: ZoneOptions): string[] {
+  const at = timeText(entry.at, zone);
   switch (entry.kind) {
     case "delivery":
     case "attempt": {
       const what = entry.kind === "delivery" ? "callback" : ATTEMPTS[entry.by];
-      const { at, outcome, response_status, duration_ms, error } = entry;
+      const { outcome, response_status, duration_ms, error } = entry;
       return [at, what, outcome, String(response_status ?? ""), duration_ms.toFixed(1), firstLine(error ?? "")];
     }
     case "failure":
-      return [entry.at, `failure, ${entry.state}`, entry.code];
+      return [at, `failure, ${entry.state}`, entry.code];
     case "record":
-      return [entry.at, "record", entry.status];
+      return [at, "record", entry.status];
     case "notification": {
-      const { at, notification_id, topic, state, channel } = entry;
+      const { notification_id, topic, state, channel } = entry;
       return [at, `notification ${notification_id} ${topic}`, channel === null ? state : `${state} over ${channel}`];
     }
   }

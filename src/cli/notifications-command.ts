@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from "./call-admin.ts";
 import { firstLine } from "./look-up-commands.ts";
-import { counted, escapeControls, type Given } from "./output.ts";
+import { counted, escapeControls, type Given, timeText, type ZoneOptions } from "./output.ts";
 
 const STATES = ["waiting", "delivered", "dead"] as const;
 
@@ -50,15 +50,21 @@ export function notificationsCommand(): Command {
       const { state, limit, cursor } = options;
       const list = await callAdmin(options, ({ notifications }) => notifications.list({ limit, cursor, state }));
       const none = state === undefined ? "no notification is stored" : "no such notification";
-      printList(list, options, HEAD, list.items.flatMap(rowsOf), none);
+      printList(
+        list,
+        options,
+        HEAD,
+        list.items.flatMap((one) => rowsOf(one, options)),
+        none,
+      );
     });
 }
 
-function rowsOf({ id, topic, event_id, created_at, deliveries }: NotificationView): string[][] {
-  const what = [String(id), topic, event_id, created_at];
+function rowsOf({ id, topic, event_id, created_at, deliveries }: NotificationView, zone: ZoneOptions): string[][] {
+  const what = [String(id), topic, event_id, timeText(created_at, zone)];
   if (deliveries.length === 0) return [[...what, "", "waiting", "0", "", ""]];
   return deliveries.map(({ channel, state, attempts, next_attempt_at, error }) => {
     const shown = state === "dead" ? "failed" : state;
-    return [...what, channel, shown, String(attempts), next_attempt_at ?? "", firstLine(error ?? "")];
+    return [...what, channel, shown, String(attempts), timeText(next_attempt_at, zone), firstLine(error ?? "")];
   });
 }

@@ -73,9 +73,34 @@ export function timeOfDay(at: string): string {
   return new Date(at).toTimeString().slice(0, 8);
 }
 
+export const UTC_OPTION = ["--utc", "times in UTC, in place of this machine's zone"] as const;
+
+export interface ZoneOptions {
+  readonly utc?: true;
+}
+
+/**
+ * A narrow time: of day for today, with the date for another day, with the year for another year.
+ * @param at in ISO 8601; null is an empty text
+ */
+export function timeText(at: string | null, { utc }: ZoneOptions = {}, now = new Date()): string {
+  if (at === null) return "";
+  const [year, day, time] = partsOf(new Date(at), utc);
+  const [thisYear, today] = partsOf(now, utc);
+  const date = year !== thisYear ? `${year}-${day} ` : day !== today ? `${day} ` : "";
+  return `${date}${time}${utc === true ? "Z" : ""}`;
+}
+
+function partsOf(date: Date, utc: true | undefined) {
+  // Shifted by its offset, the time in UTC is the local one.
+  const shown = utc === true ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  const text = shown.toISOString();
+  return [text.slice(0, 4), text.slice(5, 10), text.slice(11, 19)] as const;
+}
+
 /** Green for a success, yellow for a rejection, red for a failure that the sender retries. */
-export function coloredStatus(status: number): string {
-  return styleText(status < 300 ? "green" : status < 500 ? "yellow" : "red", String(status));
+export function coloredStatus(status: number, text = String(status)): string {
+  return styleText(status < 300 ? "green" : status < 500 ? "yellow" : "red", text);
 }
 
 export function counted(count: number, one: string, many = `${one}s`): string {

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
 import { alertsCommand } from "./alerts-command.ts";
 import { backfillCommand } from "./backfill-command.ts";
+import { bulkReplaysCommand } from "./bulk-replays-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { backupCommand, copyCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
@@ -19,6 +20,7 @@ import { sendCommand } from "./send-commands.ts";
 import { serveCommand } from "./serve-command.ts";
 import { signCommand } from "./sign-command.ts";
 import { sourcesCommand } from "./sources-command.ts";
+import { statusCommand } from "./status-command.ts";
 import { tailCommand } from "./tail-command.ts";
 
 const EXIT_CODES = `
@@ -31,38 +33,51 @@ export function createProgram(): Command {
     .version(VERSION)
     .showHelpAfterError("(add --help for the options)")
     .addHelpText("after", EXIT_CODES)
+    .addHelpCommand(
+      new Command("help").argument("[command]").description("Display help for a command.").helpGroup("Run:"),
+    )
     .exitOverride();
-  for (const command of [
-    initCommand(),
-    serveCommand(),
-    sendCommand(),
-    signCommand(),
-    listenCommand(),
-    fixtureCommand(),
-    oauthCommand(),
-    eventsCommand(),
-    eventCommand(),
-    problemsCommand(),
-    failuresCommand(),
-    replayCommand(),
-    discardCommand(),
-    reconcileCommand(),
-    backfillCommand(),
-    importSeenCommand(),
-    notificationsCommand(),
-    alertsCommand(),
-    tailCommand(),
-    sourcesCommand(),
-    migrateCommand(),
-    verifyCommand(),
-    backupCommand(),
-    restoreCommand(),
-    copyCommand(),
-    doctorCommand(),
-    demoCommand(),
-  ])
-    program.addCommand(withSettings(command, program));
+  for (const [heading, commands] of Object.entries(groups()))
+    for (const command of commands) program.addCommand(withSettings(command.helpGroup(`${heading}:`), program));
   return program;
+}
+
+/** The commands under the headings of `--help`. */
+function groups(): Readonly<Record<string, readonly Command[]>> {
+  return {
+    Run: [initCommand(), serveCommand(), doctorCommand(), sourcesCommand(), oauthCommand()],
+    Look: [
+      statusCommand(),
+      problemsCommand(),
+      tailCommand(),
+      eventsCommand(),
+      eventCommand(),
+      failuresCommand(),
+      alertsCommand(),
+      notificationsCommand(),
+      bulkReplaysCommand(),
+    ],
+    Mend: [replayCommand(), discardCommand(), reconcileCommand(), backfillCommand(), importSeenCommand()],
+    Database: [migrateCommand(), verifyCommand(), backupCommand(), restoreCommand(), copyCommand()],
+    Develop: [sendCommand(), signCommand(), listenCommand(), fixtureCommand(), demoCommand()],
+  };
+}
+
+/** Words of other tools, and of the page, for some commands. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  ...{ callbacks: "tail", logs: "tail", log: "tail", activity: "tail", watch: "tail" },
+  ...{ start: "serve", run: "serve", check: "doctor", config: "doctor" },
+  ...{ retry: "replay", resend: "replay", rerun: "replay", delete: "discard" },
+  ...{ trigger: "send", forward: "listen", new: "init", create: "init" },
+  ...{ mute: "alerts mute", endpoints: "sources", webhooks: "sources", deliveries: "notifications" },
+  ...{ search: "find", issues: "problems", get: "show" },
+};
+
+/** The command that a word means that is none; undefined where only the spelling can tell. */
+export function meantCommand(word: string, program: Command): string | undefined {
+  const isCommand = (name: string) => program.commands.some((command) => command.name() === name);
+  const meant = SYNONYMS[word];
+  return meant !== undefined && !isCommand(word) && isCommand(meant.split(" ")[0] ?? "") ? meant : undefined;
 }
 
 function oauthCommand(): Command {

@@ -2,13 +2,18 @@ import { CommanderError } from "commander";
 import { ConfigError } from "../config/index.ts";
 import { errorReason, rootCause } from "../domain/index.ts";
 import { escapeLines } from "./output.ts";
-import { createProgram } from "./program.ts";
+import { createProgram, meantCommand } from "./program.ts";
+import { isProject } from "./status-command.ts";
 import { UsageError } from "./user-error.ts";
 
 /** Runs the command line. @returns the exit code; a command that prints why it did not work sets it itself */
 export async function run(argv: readonly string[]): Promise<NodeJS.Process["exitCode"]> {
   try {
-    await createProgram().parseAsync(argv);
+    const program = createProgram();
+    const [word = (await isProject(process.env, process.cwd())) ? "status" : "--help", ...rest] = argv.slice(2);
+    const meant = meantCommand(word, program);
+    if (meant !== undefined) throw new UsageError(`unknown command ${word}. Did you mean ${meant}?`);
+    await program.parseAsync([word, ...rest], { from: "user" });
     return process.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

@@ -10,6 +10,7 @@ import {
   printAnswer,
   printList,
 } from "./call-admin.ts";
+import { outcomesText } from "./outcome-counts.ts";
 import { escapeControls, type Given, printResult, table } from "./output.ts";
 
 interface RelearnOptions extends AdminOptions, Given<"from" | "fingerprint"> {
@@ -154,7 +155,6 @@ const PROOFS = {
 /** One line for each fact. */
 function factsText({ about, answer, rate, event_types, unhandled, activity }: SourceView): string {
   const { last_callback_at, outcomes, p99_ms } = activity;
-  const total = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   const of = (value: number | null, unit: string) => (value === null ? "not documented" : `${value} ${unit}`);
   const own =
     about === null
@@ -177,7 +177,7 @@ function factsText({ about, answer, rate, event_types, unhandled, activity }: So
       "last 24 hours",
       last_callback_at === null
         ? "no callback"
-        : `${total} callbacks, ${outcomes.ignored ?? 0} ignored, p99 ${p99_ms ?? 0} ms, the last one after ${last_callback_at}`,
+        : `${outcomesText(outcomes)}; p99 ${p99_ms ?? 0} ms, the last one after ${last_callback_at}`,
     ],
   ];
   return rows.map(([name = "", value = ""]) => `  ${name.padEnd(14)}  ${value}\n`).join("");

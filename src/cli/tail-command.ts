@@ -2,10 +2,21 @@ import { once } from "node:events";
 import type { Command } from "commander";
 import type { AdminClient, CallbackFilters, CallbackView } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, wholeNumber } from "./call-admin.ts";
-import { coloredStatus, escapeControls, escapedJson, eventColumns, type Given, timeOfDay } from "./output.ts";
+import {
+  coloredStatus,
+  escapeControls,
+  escapedJson,
+  eventColumns,
+  type Given,
+  shortText,
+  timeText,
+  UTC_OPTION,
+  type ZoneOptions,
+} from "./output.ts";
 
 interface TailOptions
   extends AdminOptions,
+    ZoneOptions,
     Given<"source" | "type" | "status" | "outcome" | "address" | "id" | "text"> {
   readonly last: number;
 }
@@ -21,6 +32,7 @@ export function tailCommand(): Command {
     .option("--address <remote_address>", "from this address alone")
     .option("--id <event_id>", "of this event alone")
     .option("--text <text>", "with this in the masked body")
+    .option(...UTC_OPTION)
     .action(async (options: TailOptions) => {
       const over = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => over.abort());
@@ -32,6 +44,7 @@ async function tail(client: AdminClient, options: TailOptions, signal: AbortSign
   const { source, type, status, outcome, address, id, text } = options;
   // The receiver judges their values.
   const filters = { source, event_type: type, status, outcome, remote_address: address, event_id: id, text };
+  const lines = linesOf(options);
   let seen: ReadonlySet<number> | undefined;
   for await (const one of client.live(filters, { signal })) {
     if (one.event === "disconnected") process.stderr.write("oncehook: the receiver does not answer; looking again\n");
@@ -39,34 +52,54 @@ async function tail(client: AdminClient, options: TailOptions, signal: AbortSign
     if (one.event === "gap")
       process.stderr.write("oncehook: more came than could be shown; the callback log has all of them\n");
     // The stream is open, so that nothing is missed between the list and what follows.
-    seen ??= await printLast(client, filters, options);
-    if (one.event === "callback" && !seen.has(one.callback.id)) await print([one.callback], options);
+    seen ??= await printLast(client, filters, options, lines);
+    if (one.event === "callback" && !seen.has(one.callback.id)) await print([one.callback], lines);
   }
 }
 
-async function printLast({ callbacks }: AdminClient, filters: CallbackFilters, options: TailOptions) {
+async function printLast({ callbacks }: AdminClient, filters: CallbackFilters, options: TailOptions, lines: Lines) {
   const { items } = await callbacks.list({ ...filters, limit: options.last });
-  await print(items.toReversed(), options);
+  await print(items.toReversed(), lines);
   return new Set(items.map(({ id }) => id));
 }
 
-async function print(callbacks: readonly CallbackView[], { json }: TailOptions): Promise<void> {
+type Lines = (callback: CallbackView) => string;
+
+async function print(callbacks: readonly CallbackView[], lines: Lines): Promise<void> {
   if (callbacks.length === 0) return;
-  const lines = callbacks.map((callback) => (json === true ? escapedJson(callback) : lineOf(callback)));
   // Waits for a slow reader of the pipe.
-  if (!process.stdout.write(`${lines.join("\n")}\n`)) await once(process.stdout, "drain");
+  if (!process.stdout.write(`${callbacks.map(lines).join("\n")}\n`)) await once(process.stdout, "drain");
 }
 
-function lineOf(callback: CallbackView): string {
-  const line = [
-    timeOfDay(callback.timestamp),
-    coloredStatus(callback.response_status),
-    callback.outcome.padEnd(18),
+/** The lines of callbacks. A cause that comes again is not explained again. */
+function linesOf(options: TailOptions): Lines {
+  const explained = new Set<string>();
+  return (callback) => {
+    if (options.json === true) return escapedJson(callback);
+    const line = lineOf(callback, options);
+    // A receiver of an earlier version looks into nothing.
+    const { diagnosis } = callback as Partial<CallbackView>;
+    if (diagnosis == null) return line;
+    const cause = JSON.stringify([callback.source, diagnosis.code, diagnosis.message]);
+    if (explained.has(cause)) return line;
+    // Senders choose parts of a message, so that there may be any number of causes.
+    if (explained.size === MAX_EXPLAINED) explained.clear();
+    explained.add(cause);
+    return `${line}\n          ${escapeControls(`${diagnosis.message} ${diagnosis.remedy}`)}`;
+  };
+}
+
+const MAX_EXPLAINED = 1_000;
+
+function lineOf(callback: CallbackView, zone: ZoneOptions): string {
+  const { response_status: status, processing_ms: ms } = callback;
+  return [
+    timeText(callback.timestamp, zone),
+    shortText(callback.source ?? "?").padEnd(10),
+    coloredStatus(status),
+    coloredStatus(status, callback.outcome.padEnd(18)),
     ...eventColumns(callback.event_type, callback.event_id),
-    `${Math.round(callback.processing_ms)} ms`,
+    ms < 1 ? "<1 ms" : `${Math.round(ms)} ms`,
     escapeControls(callback.remote_address),
   ].join("  ");
-  // A receiver of an earlier version looks into nothing.
-  const { diagnosis } = callback as Partial<CallbackView>;
-  return diagnosis == null ? line : `${line}\n          ${escapeControls(`${diagnosis.message} ${diagnosis.remedy}`)}`;
 }

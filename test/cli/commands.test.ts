@@ -62,6 +62,8 @@ describe("the command line", () => {
       const { code, stdout } = await run(["--help"]);
       expect(code).toBe(0);
       expect(stdout).toContain("Exit codes: 0 success, 1 failure");
+      const headings = [...stdout.matchAll(/^(\w+):$/gm)].map(([, heading]) => heading);
+      expect(headings).toEqual(["Options", "Run", "Look", "Mend", "Database", "Develop"]);
     }));
 
   it("the command line suggests the command that was meant and exits 2", () =>
@@ -70,6 +72,18 @@ describe("the command line", () => {
       expect(code).toBe(2);
       expect(stderr).toContain("Did you mean serve?");
     }));
+
+  it.each([
+    ["callbacks", "tail"],
+    ["start", "serve"],
+    ["resend", "replay"],
+    ["mute", "alerts mute"],
+  ])("the command line suggests for the word %s of other tools the command %s, and exits 2", (word, command) =>
+    inFolder(async (_folder, run) => {
+      const { code, stderr } = await run([word]);
+      expect([code, stderr]).toEqual([2, `oncehook: unknown command ${word}. Did you mean ${command}?\n`]);
+    }),
+  );
 
   it("the command line names every wrong variable without a stack, and exits 1", { tags: "full" }, () =>
     inFolder(async (_folder, run) => {

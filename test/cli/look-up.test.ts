@@ -80,9 +80,9 @@ describe("an operator at the command line", () => {
       const found = await run("events", "--id", "evt_a");
       expect([found.code, found.stderr]).toEqual([0, ""]);
       expect(found.stdout.split("\n")).toEqual([
-        expect.stringMatching(/^event_id {2}source {4}type {12}processed at {14}result$/),
+        expect.stringMatching(/^event_id {2}source {4}type {12}processed at {2,4}result$/),
         expect.stringMatching(/^-+( {2}-+){4}$/),
-        expect.stringMatching(/^evt_a {5}platform {2}payment_notify {2}20\S+Z {2}\{"order_id":"o1"\}$/),
+        expect.stringMatching(/^evt_a {5}platform {2}payment_notify {2}[\d: -]{8,14} {2}\{"order_id":"o1"\}$/),
         "",
       ]);
       const json = JSON.parse((await run("events", "--id", "evt_b", "--json")).stdout);
@@ -127,8 +127,8 @@ describe("an operator at the command line", () => {
       await sendToShop(receiver, "3", "order.moved");
       await sendToShop(receiver, "4", "kept");
       const { stdout } = await run("events", "--ignored");
-      expect(stdout).toMatch(/^shop +order\.deleted +2 +20\S+Z$/m);
-      expect(stdout).toMatch(/^shop +order\.moved +1 +20\S+Z$/m);
+      expect(stdout).toMatch(/^shop +order\.deleted +2 +[\d: -]{8,14}$/m);
+      expect(stdout).toMatch(/^shop +order\.moved +1 +[\d: -]{8,14}$/m);
       expect(stdout).not.toContain("kept");
       const json = JSON.parse((await run("events", "--ignored", "--json")).stdout);
       expect(json.items).toMatchObject([{ event_type: "order.moved", count: 1 }, { count: 2 }]);
@@ -226,14 +226,16 @@ describe("an operator at the command line", () => {
       expect(found.stdout).not.toContain("evt_2");
       expect(code).toBe(0);
       expect(stdout.split("\n")).toEqual([
-        expect.stringMatching(/^evt_1 of platform: unreliable, next retry at 20\S+Z, the last one at 20\S+Z$/),
+        expect.stringMatching(
+          /^evt_1 of platform: unreliable, next retry at [\d: -]{8,14}, the last one at [\d: -]{8,14}$/,
+        ),
         "",
         expect.stringMatching(/^time +what +outcome +status +ms +error$/),
         expect.stringMatching(/^[- ]+$/),
         expect.stringMatching(
-          /^20\S+Z +attempt in a callback +handler_failed +500 +[\d.]+ +Error: the stock service\\u001b/,
+          /^[\d: -]{8,14} +attempt in a callback +handler_failed +500 +[\d.]+ +Error: the stock service\\u001b/,
         ),
-        expect.stringMatching(/^20\S+Z +failure, waiting +handler_failed$/),
+        expect.stringMatching(/^[\d: -]{8,14} +failure, waiting +handler_failed$/),
         "",
       ]);
       const discarded = await run("discard", "evt_1");
@@ -245,7 +247,7 @@ describe("an operator at the command line", () => {
   it("notifications are listed by the state of their deliveries, and a failed delivery is discarded", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(event("notifying", {}, { event_id: "evt_1" }));
-      expect((await run("notifications")).stdout).toMatch(/^1 +shop\.told +evt_1 +20\S+Z +waiting +0$/m);
+      expect((await run("notifications")).stdout).toMatch(/^1 +shop\.told +evt_1 +[\d: -]{8,14} +waiting +0$/m);
       await execute(
         receiver.target,
         `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, error)
@@ -255,7 +257,7 @@ describe("an operator at the command line", () => {
         run("notifications", "--state", "dead"),
         run("notifications", "replay", "1"),
       ]);
-      expect(dead.stdout).toMatch(/^1 +shop\.told +evt_1 +20\S+Z +webhook +failed +9 +answered 500$/m);
+      expect(dead.stdout).toMatch(/^1 +shop\.told +evt_1 +[\d: -]{8,14} +webhook +failed +9 +answered 500$/m);
       expect([replayed.code, replayed.stderr]).toEqual([1, expect.stringContaining("not configured: webhook")]);
       const discarded = await run("notifications", "discard", "1", "--channel", "webhook");
       expect([discarded.code, discarded.stdout]).toEqual([0, "1 delivery of notification 1 discarded\n"]);

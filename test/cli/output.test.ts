@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { callbackLine } from "../../src/cli/listen.ts";
-import { escapeControls, escapedJson, escapeLines, shortText } from "../../src/cli/output.ts";
+import { escapeControls, escapedJson, escapeLines, shortText, timeText } from "../../src/cli/output.ts";
 
 const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index));
@@ -45,5 +45,29 @@ describe("what a terminal is shown", () => {
     const line = callbackLine(request as never, { status: 200, durationMs: 1 } as never);
     expect(line).toContain("pay\\u200bment");
     expect(line).toContain("evt_\\u202eb");
+  });
+});
+
+describe("a time in a table", () => {
+  const now = new Date("2026-11-26T14:00:00.000Z");
+  const text = (at: string | null) => timeText(at, { utc: true }, now);
+
+  it("the time is of day for today, has the date for another day, and the year for another year", () => {
+    expect(text("2026-11-26T00:20:40.123Z")).toBe("00:20:40Z");
+    expect(text("2026-11-25T23:59:59.999Z")).toBe("11-25 23:59:59Z");
+    expect(text("2025-11-26T00:20:40.123Z")).toBe("2025-11-26 00:20:40Z");
+    expect(text(null)).toBe("");
+  });
+
+  it("the time is in the zone of this machine unless UTC is asked for", () => {
+    const before = process.env.TZ;
+    process.env.TZ = "Asia/Tokyo";
+    try {
+      expect(timeText("2026-11-26T00:20:40.123Z", {}, now)).toBe("09:20:40");
+      expect(timeText("2026-11-26T15:20:40.123Z", {}, now)).toBe("11-27 00:20:40");
+    } finally {
+      process.env.TZ = before;
+      if (before === undefined) delete process.env.TZ;
+    }
   });
 });

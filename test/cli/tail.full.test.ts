@@ -57,11 +57,12 @@ describe("oncehook tail", () => {
         await receiver.send(payment({ event_id: "evt_\u001b[31mb" }), { secret: "z".repeat(32) });
         await until(() => tail.lines().length === 5, 20_000);
         expect(tail.lines().at(-1)).toContain("          The signature matches none of the known secrets");
+        expect(tail.lines()[0]).toMatch(/^(?:\d\d-\d\d )?\d\d:\d\d:\d\d {2}platform {4}200 {2}success /);
         expect(
           tail
             .lines()
             .slice(0, 4)
-            .map((line) => line.trim().split(/ {2,}/).slice(1, 5)),
+            .map((line) => line.trim().split(/ {2,}/).slice(2, 6)),
         ).toEqual([
           ["200", "success", "payment_notify", "before-2"],
           ["200", "success", "payment_notify", "evt_a"],
@@ -70,6 +71,18 @@ describe("oncehook tail", () => {
         ]);
         expect(await tail.end()).toBe(0);
         expect(tail.stderr()).toBe("");
+      });
+    }));
+
+  it("tail says what to do about a cause once, though it comes again", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const wrong = { secret: "z".repeat(32) };
+      for (let count = 0; count < 3; count += 1) await receiver.send(payment(), wrong);
+      await withTail(new URL(receiver.adminOrigin).port, [], async (tail) => {
+        await until(() => tail.lines().length === 4, 20_000);
+        const remedies = tail.lines().filter((line) => line.includes("matches none of the known secrets"));
+        expect(remedies).toHaveLength(1);
+        expect(await tail.end()).toBe(0);
       });
     }));
 
@@ -85,7 +98,7 @@ describe("oncehook tail", () => {
         await until(() => tail.lines().length === 1, 20_000);
         await deliverToShop(receiver, { id: "after" });
         await until(() => tail.lines().length === 2, 20_000);
-        expect(tail.lines().map((line) => line.trim().split(/ {2,}/).slice(1, 5))).toEqual(
+        expect(tail.lines().map((line) => line.trim().split(/ {2,}/).slice(2, 6))).toEqual(
           ["before", "after"].map((id) => ["200", "accepted", "order", id]),
         );
       });
@@ -104,7 +117,7 @@ describe("oncehook tail", () => {
         await receiver.send(payment(), wrong);
         await receiver.send(payment({ event_id: "after" }));
         await until(() => tail.lines().length === 2, 20_000);
-        expect(tail.lines().map((line) => line.trim().split(/ {2,}/)[4])).toEqual(["before", "after"]);
+        expect(tail.lines().map((line) => line.trim().split(/ {2,}/)[5])).toEqual(["before", "after"]);
         expect(await tail.end()).toBe(0);
       });
       await withTail(new URL(receiver.adminOrigin).port, ["--outcome", "refused"], async (tail) => {
