@@ -48,7 +48,7 @@ export function createAdminClient(options: AdminClientOptions) {
   const { request, open } = requests;
   return {
     ...accessMethods(requests),
-    ...failureMethods(requests),
+    ...failureMethods(requests, options),
     ...sourceMethods(requests),
     ...problemMethods(requests),
     callbacks: {
@@ -127,11 +127,14 @@ function accessMethods({ request }: Requests) {
   };
 }
 
-function failureMethods({ request }: Requests) {
+function failureMethods({ request }: Requests, options: AdminClientOptions) {
   return {
     failures: {
       list: (query: PageParams & FailureFilter & { readonly event_id?: string | undefined } = {}) =>
         request<api.PageOf<api.FailureView>>("GET", "failures", { query }),
+      /** The URL at which a signed-in browser downloads all matching failures, as NDJSON or CSV. */
+      exportUrl: (filter: FailureFilter = {}, format: "ndjson" | "csv" = "ndjson") =>
+        urlOf(options, "failures/export", { format, ...filter }),
       /** Runs a failed event now; `dry_run` rolls everything back and shows the result. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
         request<api.ReplayView>("POST", `failures/${eventPath(key)}/replay`, { query }),

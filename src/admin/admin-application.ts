@@ -6,8 +6,9 @@ import { registerAuditRoutes, registerGuard } from "./access/guard.ts";
 import { registerCurrentSession } from "./access/sign-in-routes.ts";
 import type { RouteDependencies } from "./admin-dependencies.ts";
 import { registerAlerts } from "./alert-routes.ts";
-import { registerCallbackExport, registerCallbacks } from "./callback-routes.ts";
+import { registerCallbacks } from "./callback-routes.ts";
 import { registerEvents } from "./event-routes.ts";
+import { registerExports } from "./export-routes.ts";
 import { registerBulkReplays, registerFailures } from "./failure-routes.ts";
 import { NO_ANSWER, registerDatabaseWatch, registerHealth } from "./health-routes.ts";
 import { registerLive } from "./live/live-routes.ts";
@@ -25,7 +26,7 @@ const LONG_SEGMENT = `a segment of the path is too long; at most ${MAX_PARAM_LEN
 const OPERATIONS = [
   registerHealth,
   registerCallbacks,
-  registerCallbackExport,
+  registerExports,
   registerLive,
   registerOverview,
   registerEvents,

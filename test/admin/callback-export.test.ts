@@ -3,16 +3,14 @@ import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { exportLines } from "../../src/admin/callback-routes.ts";
+import { type Exported, exportLines } from "../../src/admin/export-routes.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
-import type { Callbacks } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import { describeFullOnPostgres, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
 import { logRow } from "../support/log-row.ts";
-import { overriding } from "../support/overriding.ts";
 import { OwnPage } from "../support/own-page.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
@@ -132,6 +130,17 @@ describeFullOnPostgres("an export of the callback log on %s", (dialect) => {
         };
         await until(async () => !Object.values(await states()).includes("accepted"));
         expect(await states()).toEqual({ runs: "completed", fails: "waiting", rejected: "rejected" });
+        const failed = await fetch(`${receiver.adminOrigin}/api/v1/failures/export?format=csv&source=shop`, {
+          headers,
+        });
+        const [names = [], ...rows] = cellsOf(await failed.text());
+        const cell = (row: string[], name: string) => row[names.indexOf(name)];
+        expect(rows.map((row) => [cell(row, "event_id"), cell(row, "event_type"), cell(row, "state")])).toEqual([
+          ["rejected", "order", "rejected"],
+          ["fails", "order", "waiting"],
+        ]);
+        const typed = await (await exporting(receiver, "?event_type=order")).text();
+        expect(typed.trimEnd().split("\n")).toHaveLength(3);
         await receiver.admin("/api/v1/failures/shop/fails", { method: "DELETE" });
         expect(await states()).toEqual({ runs: "completed", fails: "", rejected: "rejected" });
       },
@@ -172,13 +181,13 @@ describe("an export of the callback log", () => {
     withStore("sqlite", async (store) => {
       await store.appendCallbacks(Array.from({ length: 700 }, () => logRow()));
       const [reader, searches] = [new AbortController(), [] as number[]];
-      const search: Callbacks["search"] = (filter, request) => {
-        searches.push(request.before ?? 0);
+      const pages: Exported["pages"] = async (page) => {
+        searches.push(page.before ?? 0);
         if (searches.length === 3) reader.abort();
-        return store.callbacks.search(filter, { ...request, budgetMs: 0 });
+        const { callbacks, next } = await store.callbacks.search({ source: "nobody" }, { ...page, budgetMs: 0 });
+        return { rows: callbacks, next };
       };
-      const callbacks = overriding(store.callbacks, { search });
-      const lines = exportLines(callbacks, { source: "nobody" }, "ndjson", reader.signal);
+      const lines = exportLines({ columns: [], format: "ndjson", pages }, reader.signal);
       expect(await lines.next()).toEqual({ done: true, value: undefined });
       expect(searches).toHaveLength(3);
     }));

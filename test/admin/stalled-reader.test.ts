@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, get, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { clientDisconnected } from "../../src/admin/callback-routes.ts";
+import { clientDisconnected } from "../../src/admin/export-routes.ts";
 
 /** Far more than the system keeps for a reader. */
 const MUCH = Buffer.alloc(32 * 1024 * 1024);
