@@ -73,7 +73,7 @@ export function presentBulkReplay(bulk: StoredBulkReplay): schemas.BulkReplayVie
     filter: {
       ...filter,
       ...(eventType === undefined ? {} : { event_type: eventType }),
-      ...(bulkReplay === undefined ? {} : { bulk_replay: bulkReplay }),
+      ...(bulkReplay === undefined ? {} : { bulk_replay: String(bulkReplay) }),
     },
     done: bulk.succeeded + bulk.alreadyHandled + bulk.failed,
   });

@@ -99,12 +99,15 @@ export const FAILURE_FILTER = {
   event_type: filterText("Such as `payment_notify`."),
   code: filterText("Why the last attempt failed: a code of docs/errors.md, such as `handler_failed`."),
   problem: filterText("Of this problem, by the id that `GET /api/v1/problems` shows.", 64),
-  bulk_replay: wholeNumber(1, Number.MAX_SAFE_INTEGER)
-    .describe("That failed in this bulk replay, and that no later one has tried.")
+  bulk_replay: z
+    .string()
+    .regex(/^[1-9][0-9]{0,14}$/)
+    .describe("That failed in the bulk replay of this id, and that no later one has tried.")
     .optional(),
 };
 
 export function failureFilter(query: z.output<z.ZodObject<typeof FAILURE_FILTER>>): FailureFilter {
-  const { state, source, event_type: eventType, code, problem, bulk_replay: bulkReplay } = query;
+  const { state, source, event_type: eventType, code, problem, bulk_replay } = query;
+  const bulkReplay = bulk_replay === undefined ? undefined : Number(bulk_replay);
   return { state, source, eventType, code, problem, bulkReplay };
 }

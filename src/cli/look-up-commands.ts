@@ -249,7 +249,7 @@ export function withFailureFilter(command: Command): Command {
 
 export function failureFilter(options: FailureFilterOptions): FailureFilter {
   const { state, source, type, code, problem, bulkReplay } = options;
-  return { state, source, event_type: type, code, problem, bulk_replay: bulkReplay };
+  return { state, source, event_type: type, code, problem, bulk_replay: bulkReplay?.toString() };
 }
 
 export function isEmpty(filter: FailureFilter | EventFilter): boolean {
