@@ -57,13 +57,14 @@ function statusText({ session, overview, last_callback: last }: Status, zone: Zo
   return rows.map(([name = "", value = ""]) => `${name.padEnd(13)}  ${value}\n`).join("");
 }
 
+/** They are grouped by their cause, each with what to do. */
+const CAUSES = ["exhausted_failures", "rejected_failures", "dead_notifications"];
+
 /** The most urgent one. */
 function nextStep({ needs_attention, alerts }: OverviewView, last: CallbackView | null): string {
   const kinds = new Set(needs_attention.map(({ kind }) => kind));
   if (kinds.has("refused_source")) return "oncehook doctor";
-  if (kinds.has("exhausted_failures")) return "oncehook failures --state exhausted";
-  if (kinds.has("rejected_failures")) return "oncehook failures --state rejected";
-  if (kinds.has("dead_notifications")) return "oncehook notifications --state dead";
+  if (CAUSES.some((kind) => kinds.has(kind))) return "oncehook problems";
   if (needs_attention.length > 0) return alerts.length > 0 ? "oncehook alerts" : "oncehook sources";
   if (last === null) return "oncehook sources (the address to register), oncehook send (a test callback)";
   return "none; oncehook tail shows callbacks as they come, oncehook --help all commands";
