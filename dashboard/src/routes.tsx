@@ -11,10 +11,11 @@ import {
 } from "@tanstack/react-router";
 import { fromPathSegment, toPathSegment } from "oncehook/admin-client";
 import { BASE_PATH, IS_IN_APPLICATION } from "./mount.ts";
+import { activitySearch } from "./pages/activity/activity-filters.ts";
+import { openOf } from "./panel/opened.ts";
 import { NotFound, PageError } from "./parts/error-pages.tsx";
 import {
   auditSearch,
-  callbackSearch,
   failureSearch,
   notificationSearch,
   overviewSearch,
@@ -69,16 +70,28 @@ const overview = createRoute({
   validateSearch: overviewSearch,
   component: lazyRouteComponent(() => import("./pages/overview/overview-page.tsx"), "OverviewPage"),
 });
+const activity = createRoute({
+  getParentRoute: () => inside,
+  path: "/activity",
+  validateSearch: activitySearch,
+  component: lazyRouteComponent(() => import("./pages/activity/activity-page.tsx"), "ActivityPage"),
+});
+
+/** Addresses of earlier versions, which links in mails and messages have: each leads to where its content is now. */
 const callbacks = createRoute({
   getParentRoute: () => inside,
   path: "/callbacks",
-  validateSearch: callbackSearch,
-  component: lazyRouteComponent(() => import("./pages/callbacks/callbacks-page.tsx"), "CallbacksPage"),
+  validateSearch: activitySearch,
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: "/activity", search, replace: true });
+  },
 });
 const callback = createRoute({
   getParentRoute: () => inside,
   path: "/callbacks/$id",
-  component: lazyRouteComponent(() => import("./pages/callback/callback-page.tsx"), "CallbackPage"),
+  beforeLoad: ({ params: { id } }) => {
+    throw redirect({ to: "/activity", search: { open: id }, replace: true });
+  },
 });
 interface EventParams {
   readonly source: string;
@@ -95,13 +108,17 @@ const event = createRoute({
   path: "/events/$source/$event_id",
   // A browser takes `..` away from an address.
   params: { parse: mapped(fromPathSegment), stringify: mapped(toPathSegment) },
-  component: lazyRouteComponent(() => import("./pages/event/event-page.tsx"), "EventPage"),
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/activity", search: { open: openOf(params) }, replace: true });
+  },
 });
 const refused = createRoute({
   getParentRoute: () => inside,
   path: "/refused",
-  validateSearch: callbackSearch,
-  component: lazyRouteComponent(() => import("./pages/refused/refused-page.tsx"), "RefusedPage"),
+  validateSearch: activitySearch,
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: "/activity", search: { outcome: "refused", ...search }, replace: true });
+  },
 });
 const failures = createRoute({
   getParentRoute: () => inside,
@@ -138,23 +155,12 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/audit/audit-page.tsx"), "AuditPage"),
 });
 
-const PAGES = [
-  overview,
-  callbacks,
-  callback,
-  event,
-  refused,
-  failures,
-  bulkReplays,
-  notifications,
-  sources,
-  sandbox,
-  audit,
-] as const;
+const PAGES = [overview, activity, failures, bulkReplays, notifications, sources, sandbox, audit] as const;
+const EARLIER_ADDRESSES = [callbacks, callback, event, refused] as const;
 
 export function createPages(queries: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([signIn, inside.addChildren(PAGES)]),
+    routeTree: root.addChildren([signIn, inside.addChildren([...PAGES, ...EARLIER_ADDRESSES])]),
     basepath: BASE_PATH === "" ? "/" : BASE_PATH,
     context: { queries },
     parseSearch,

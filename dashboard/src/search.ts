@@ -2,7 +2,7 @@ import type { CallbackFilters, FailureFilter } from "oncehook/admin-client";
 import type { Span } from "./views.ts";
 
 /** The query of an address, not validated. */
-type Raw = Readonly<Record<string, unknown>>;
+export type Raw = Readonly<Record<string, unknown>>;
 
 /** All values are texts: an event id of digits stays what it is. */
 export function parseSearch(search: string): Record<string, string> {
@@ -17,14 +17,6 @@ export function stringifySearch(search: Raw): string {
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
 }
 
-/** The filters of an address. The router passes unknown parameters on too, so that pages call this again. */
-export function callbackSearch(raw: Raw): CallbackSearch {
-  return picked(raw, CALLBACK_FILTERS);
-}
-
-/** `CallbackFilters` as they stand in an address. */
-type CallbackSearch = { readonly [Name in (typeof CALLBACK_FILTERS)[number]]?: string };
-
 export const CALLBACK_FILTERS = [
   "from",
   "to",
@@ -37,7 +29,7 @@ export const CALLBACK_FILTERS = [
   "text",
 ] as const satisfies readonly (keyof CallbackFilters)[];
 
-export function failureSearch(raw: Raw): FailureFilter {
+export function failureSearch(raw: Raw): Omit<FailureFilter, "bulk_replay"> {
   const state = oneOf(raw.state, ["accepted", "waiting", "exhausted", "rejected"] as const);
   return {
     ...picked(raw, ["source", "event_type", "code"] as const),
@@ -86,7 +78,7 @@ function oneOf<Value extends string>(value: unknown, values: readonly Value[]): 
   return values.find((one) => one === value);
 }
 
-function searchText(value: unknown): string | undefined {
+export function searchText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   return String(value);
 }

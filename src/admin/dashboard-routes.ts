@@ -11,6 +11,7 @@ const ASSET = "/assets/:file";
 /** Every address of the page. At any other one a browser gets the page with 404, and a script JSON. */
 const PAGES = [
   "/",
+  "/activity",
   "/callbacks",
   "/callbacks/:id",
   "/events/:source/:event_id",

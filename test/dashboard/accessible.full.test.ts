@@ -11,10 +11,9 @@ const LIMIT_MS = 300_000;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** Every page, with its heading. */
 const PAGES = [
-  ["/callbacks", "Callbacks"],
-  ["/callbacks/1", "Callback 1"],
-  ["/events/platform/evt_1", "Event evt_1"],
-  ["/refused", "Refused"],
+  ["/activity", "Activity"],
+  ["/activity?open=1", "Activity"],
+  ["/activity?open=platform/evt_2", "Activity"],
   ["/failures", "Failures"],
   ["/bulk-replays", "Bulk replays"],
   ["/notifications", "Notifications"],

@@ -86,7 +86,7 @@ it("the outcome of a retry stays visible until it is closed, and the focus stays
       state.down = false;
       await page.goto("/failures");
       await signIn(page);
-      await page.getByRole("button", { name: "Retry now: evt_a" }).click();
+      await page.getByRole("button", { name: "Replay: evt_a" }).click();
       await page.getByText("No failures match.").waitFor();
       const dialog = page.getByRole("dialog");
       await expectShown(dialog.getByText('"shelf": 7'));
@@ -122,27 +122,12 @@ it("the focus returns to the button of a dry run when its result is closed", { t
 it("the menu exposes whether it is open", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page }) => {
-      await page.goto("/callbacks");
+      await page.goto("/activity");
       await signIn(page);
       await page.getByRole("button", { name: "Navigation", expanded: false }).click();
       await expectShown(page.getByRole("button", { name: "Navigation", expanded: true }));
     },
     {},
     { viewport: { width: 360, height: 740 } },
-  ),
-);
-
-it("a screen reader does not read held callbacks while the list is paused", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      await page.goto("/callbacks");
-      await signIn(page);
-      await page.getByText("Live", { exact: true }).waitFor();
-      await page.getByRole("button", { name: "Pause" }).click();
-      await receiver.send(payment());
-      await page.getByText("Paused; 1 new").waitFor();
-      expect(await page.getByRole("status").filter({ hasText: "Paused" }).textContent()).toBe("Paused");
-    },
-    { env: OPEN },
   ),
 );

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { asCurl, curlUnavailableReason } from "../../dashboard/src/pages/callback/as-curl.ts";
+import { asCurl, curlUnavailableReason } from "../../dashboard/src/panel/as-curl.ts";
 import type { CallbackView, SourcesView } from "../../src/admin-client/index.ts";
 import { github, shopify, slack, stripe } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";

@@ -37,7 +37,7 @@ it("the list drops a failure that another operator has discarded, and reports it
       await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
       await page.goto("/failures");
       await signIn(page);
-      const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
+      const retry = page.getByRole("button", { name: "Replay: evt_gone" });
       await retry.waitFor();
       await receiver.admin(...discarded("evt_gone"));
       await retry.click();
@@ -53,11 +53,11 @@ it("the page of a failed event updates until its failure is closed", { timeout: 
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_story" }));
       await inItsOwnTime(page);
-      await page.goto("/events/platform/evt_story");
+      await page.goto("/activity?open=platform/evt_story");
       await signIn(page);
-      await page.getByText("none: failed, retries exhausted").waitFor();
+      await page.getByText("No automatic retry is left").waitFor();
       await receiver.admin(...discarded("evt_story"));
-      const over = page.getByText("none: not processed here");
+      const over = page.getByText(/^Failed with 500: /);
       await untilInItsTime(page, () => over.isVisible());
       expect(await over.count()).toBe(1);
     },
@@ -70,9 +70,9 @@ it("a relative time updates as time passes", { timeout: LIMIT_MS }, () =>
     async ({ page, receiver }) => {
       await receiver.send(payment({ event_id: "evt_time" }));
       await page.clock.install();
-      await page.goto("/events/platform/evt_time");
+      await page.goto("/activity?open=platform/evt_time");
       await signIn(page);
-      await page.getByText("Record completed").waitFor();
+      await page.getByText(/^Handled once, in /).waitFor();
       await page.clock.runFor(125_000);
       await expectShown(page.getByText(/\(2 minutes ago\)/));
     },

@@ -45,6 +45,12 @@ async function goTo(page: Page, link: string, heading = link): Promise<void> {
   await page.getByText(/^Reading /).waitFor({ state: "hidden" });
 }
 
+/** Shows the callbacks that have arrived, once this event is among them. */
+async function showNew(watching: Page, eventId: string): Promise<void> {
+  await watching.getByRole("button", { name: /new$/ }).click();
+  await watching.getByRole("row", { name: eventId }).waitFor();
+}
+
 /** Sends a payment from the sandbox; returns its event's id. */
 async function sendFromSandbox(page: Page, answered: number): Promise<string> {
   await page.getByLabel("Event type and version").selectOption("payment_notify v1");
@@ -69,17 +75,17 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await goTo(page, "Sandbox");
     // A second window of the same person, who watches what arrives.
     const watching = await page.context().newPage();
-    await watching.goto("/callbacks");
+    await watching.goto("/activity");
     await watching.getByText("Live", { exact: true }).waitFor();
 
     const handled = await sendFromSandbox(page, 200);
     await pictures.take(page, "sandbox");
-    await watching.getByRole("link", { name: handled }).waitFor();
+    await showNew(watching, handled);
 
     await execute(target, close);
     const failed = await sendFromSandbox(page, 500);
-    await watching.getByRole("link", { name: failed }).waitFor();
-    await pictures.take(watching, "callbacks");
+    await showNew(watching, failed);
+    await pictures.take(watching, "activity");
 
     await goTo(page, "Problems", "Failures");
     await page
@@ -98,16 +104,22 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
 
-    await page.getByRole("button", { name: `Retry now: ${failed}` }).click();
+    await page.getByRole("button", { name: `Replay: ${failed}` }).click();
     await page.getByText(`${failed} was run now: success.`).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
     expect(await countOf(target, "orders", `event_id = '${failed}'`)).toBe(1);
-    await watching.getByRole("link", { name: failed }).click();
+    await watching.getByRole("row", { name: failed }).click();
+    await watching.getByRole("tab", { name: "Timeline" }).click();
     await watching.getByText("Replay 1").waitFor();
     await pictures.take(watching, "event");
-    await goTo(page, "Activity", "Callbacks");
-    await goTo(page, "Refused");
+    await goTo(page, "Activity");
+    await page.getByRole("button", { name: /^Refused/ }).click();
+    await page
+      .getByRole("row", { name: /signature mismatch/ })
+      .first()
+      .click();
+    await page.getByText(/^Refused: /).waitFor();
     await pictures.take(page, "refused");
     expect(problems).toEqual([]);
   };

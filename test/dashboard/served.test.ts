@@ -53,7 +53,14 @@ it.each([
 
 it("the addresses of pages return the page, and every other one returns 404 as JSON", () =>
   withReceiver("sqlite", async ({ adminOrigin, admin }) => {
-    for (const path of ["/callbacks?status=5xx", "/events/platform/evt%2F1", "/failures", "/audit", "/sign-in"]) {
+    for (const path of [
+      "/activity?open=7",
+      "/callbacks?status=5xx",
+      "/events/platform/evt%2F1",
+      "/failures",
+      "/audit",
+      "/sign-in",
+    ]) {
       const { response, html } = await page(adminOrigin + path);
       expect([path, response.status, html.includes('id="root"')]).toEqual([path, 200, true]);
     }

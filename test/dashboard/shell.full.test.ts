@@ -16,8 +16,8 @@ it.each(["/", "Control+k"])("the key %s focuses the search box, which finds an o
     await page.keyboard.press(key);
     await page.keyboard.type("source:platform order-123");
     await page.keyboard.press("Enter");
-    await expectShown(page.getByRole("link", { name: "evt_1" }));
-    expect(await page.getByRole("link", { name: "evt_2" }).count()).toBe(0);
+    await expectShown(page.getByRole("row", { name: /evt_1/ }));
+    expect(await page.getByRole("row", { name: /evt_2/ }).count()).toBe(0);
     expect(problems).toEqual([]);
   }),
 );
@@ -26,17 +26,17 @@ it("the time zone stands in the address, holds on the next page, and goes again"
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment());
-      await page.goto("/callbacks");
+      await page.goto("/activity");
       await signIn(page);
-      const shown = () => page.getByRole("table").locator("time").first().textContent();
+      const shown = () => page.locator(".activity-row time").first().textContent();
       const hour = async () => Number(/(\d\d):\d\d:\d\d/.exec((await shown()) ?? "")?.[1]);
       const local = await hour();
-      await page.getByRole("button", { name: "UTC" }).click();
+      await page.getByRole("button", { name: "UTC", exact: true }).click();
       await expect.poll(hour, { timeout: PATIENCE_MS }).toBe((local + 19) % 24);
       await page.getByRole("link", { name: "Settings" }).click();
       await expectShown(page.getByRole("heading", { name: "Audit log" }));
       expect(new URL(page.url()).search).toBe("?tz=utc");
-      await page.getByRole("button", { name: "Local" }).click();
+      await page.getByRole("button", { name: "Local", exact: true }).click();
       await expect.poll(() => new URL(page.url()).search, { timeout: PATIENCE_MS }).toBe("");
     },
     {},

@@ -95,43 +95,45 @@ it("rows stay visible when older ones cannot be read", { timeout: LIMIT_MS }, ()
   withTroubledDashboard(
     async ({ page, receiver, troubles }) => {
       for (let at = 0; at < 60; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
-      await page.goto("/callbacks");
+      await page.goto("/sources");
       await signIn(page);
-      await page.getByText("Live", { exact: true }).waitFor();
-      const rows = page.getByRole("table").locator("tbody tr");
-      await until(async () => (await rows.count()) === 50, PATIENCE_MS);
-      troubles.set("/api/v1/callbacks?cursor", 500);
+      await expectShown(page.getByRole("button", { name: "Check endpoints" }));
       troubles.set("/api/v1/callbacks?limit=50&cursor", 500);
-      await page.mouse.wheel(0, 100_000);
+      await page.getByRole("link", { name: "Activity" }).click();
+      const rows = page.locator(".activity-row");
+      await expectShown(rows.filter({ hasText: "evt_59" }));
+      await page.evaluate("document.querySelector('.activity-list').scrollBy(0, 100000)");
       await page.getByText("More results could not be loaded").waitFor();
-      expect(await rows.count()).toBe(50);
+      await expectShown(rows.filter({ hasText: "evt_10" }));
       troubles.clear();
       await page.getByRole("button", { name: "Load more" }).click();
-      await until(async () => (await rows.count()) === 60, PATIENCE_MS);
+      await until(async () => {
+        await page.evaluate("document.querySelector('.activity-list').scrollBy(0, 100000)");
+        return page.locator(".cell-event").getByText("evt_0", { exact: true }).isVisible();
+      }, PATIENCE_MS);
     },
     { env: OPEN },
   ),
 );
 
-it("an event stays on its page when it cannot be read again", { timeout: LIMIT_MS }, () =>
+it("an event stays in its panel when it cannot be read again", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(
     async ({ page, receiver, troubles }) => {
       await receiver.send(payment({ event_id: "evt_kept" }));
-      await page.goto("/events/platform/evt_kept");
+      await page.goto("/activity?open=1");
       await signIn(page);
-      await page.getByText("Record completed").waitFor();
-      troubles.set("/api/v1/events", 500);
-      // Past the time for which what was read counts as fresh.
+      await page.getByText(/^Handled once, in /).waitFor();
+      troubles.set("/api/v1/callbacks/1", 500);
+      // Past the time for which the data counts as fresh.
       await page.clock.install();
-      await page.getByRole("link", { name: "Activity" }).click();
-      await page.getByRole("link", { name: "evt_kept" }).waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
       await page.clock.runFor(6_000);
-      await page.getByRole("link", { name: "evt_kept" }).click();
+      await page.locator(".activity-row").click();
       await until(async () => {
         await page.clock.runFor(2_000);
-        return page.getByText("The event could not be read").isVisible();
+        return page.getByText("The callback could not be read").isVisible();
       }, PATIENCE_MS);
-      expect(await page.getByText("Record completed").count()).toBe(1);
+      expect(await page.getByText(/^Handled once, in /).count()).toBe(1);
     },
     { env: OPEN },
   ),

@@ -60,13 +60,13 @@ it(
       expect(await page.getByRole("link", { name: "Sandbox" }).count()).toBe(0);
       await page.getByRole("link", { name: "Activity" }).click();
       await page.getByText("Live", { exact: true }).waitFor();
-      await page.getByRole("link", { name: HANDLED }).click();
+      await page.getByRole("row", { name: HANDLED }).click();
       await page.getByText("Timeline").first().waitFor();
-      expect(new URL(page.url()).pathname).toBe(`${MOUNT}/events/platform/${HANDLED}`);
+      expect(new URL(page.url()).pathname).toBe(`${MOUNT}/activity`);
       // A link that someone sent, and a reload.
       await page.goto(`${MOUNT}/failures?state=exhausted`);
       await page.reload();
-      await page.getByRole("button", { name: `Retry now: ${FAILED}` }).click();
+      await page.getByRole("button", { name: `Replay: ${FAILED}` }).click();
       await page.getByText(`${FAILED} was run now: success.`).waitFor();
       expect(await test.count("oncehook_records", `event_id = '${FAILED}'`)).toBe(1);
       expect(await test.count("oncehook_audit", "actor = 'operator@shop.example' AND outcome = 'done'")).toBe(1);
@@ -80,7 +80,7 @@ it("a viewer of the application sees the failures, and no button that changes on
     await page.goto(`${MOUNT}/failures`);
     await page.getByText("the books are closed").first().waitFor();
     await expectShown(page.getByText("viewer@shop.example, viewer").first());
-    expect(await page.getByRole("button", { name: /Retry now|Discard|Dry run/ }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: /^Replay|Discard|Dry run/ }).count()).toBe(0);
     expect(problems).toEqual([]);
   }),
 );
@@ -96,7 +96,7 @@ it(
       await expectShown(page.getByText("The application did not let you in"));
       await page.goto("/login?as=viewer");
       await page.goto(`${MOUNT}/callbacks`);
-      await page.getByRole("link", { name: HANDLED }).waitFor();
+      await page.getByRole("row", { name: HANDLED }).waitFor();
       const other = await page.context().newPage();
       await other.goto("/logout");
       await page.getByRole("link", { name: /^Problems/ }).click();

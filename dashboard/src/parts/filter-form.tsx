@@ -4,16 +4,12 @@ import type { FormEvent } from "react";
 export interface FilterField {
   readonly name: string;
   readonly label: string;
-  /** A time of day where the reader is; in the address it is ISO 8601. */
-  readonly isTime?: boolean;
   /** The only values that there are. */
   readonly options?: readonly string[];
   /** Some that there are. */
   readonly suggestions?: readonly string[];
   readonly placeholder?: string;
 }
-
-const TIME_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export type Filters = Readonly<Record<string, string | undefined>>;
 
@@ -29,11 +25,7 @@ export function FilterForm({ fields, filters, apply }: Props) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
-    const typed = fields.map((field) => {
-      const { name } = field;
-      return [name, typedIn(field, data.get(name), filters[name])];
-    });
-    apply(Object.fromEntries(typed));
+    apply(Object.fromEntries(fields.map(({ name }) => [name, typedIn(data.get(name))])));
   };
   return (
     <details className="filters" open={set > 0}>
@@ -67,16 +59,6 @@ function Field({ field, value = "" }: { readonly field: FilterField; readonly va
     const data = [{ value: "", label: "any" }, ...options.map((one) => ({ value: one, label: one }))];
     return <NativeSelect name={name} label={label} defaultValue={value} data={data} />;
   }
-  if (field.isTime === true)
-    return (
-      <TextInput
-        type="datetime-local"
-        step={1}
-        name={name}
-        label={`${label} (${TIME_ZONE})`}
-        defaultValue={localOf(value)}
-      />
-    );
   const list = `suggested-${name}`;
   return (
     <>
@@ -97,28 +79,7 @@ function Field({ field, value = "" }: { readonly field: FilterField; readonly va
   );
 }
 
-/** @param was the filter of the address */
-function typedIn(
-  { isTime }: FilterField,
-  value: FormDataEntryValue | null,
-  was: string | undefined,
-): string | undefined {
+function typedIn(value: FormDataEntryValue | null): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
-  if (text === "") return undefined;
-  return isTime === true ? instantOf(text, was) : text;
-}
-
-/** The field has no milliseconds, and one text for two hours when clocks go back. Unchanged, it keeps `was`. */
-function instantOf(local: string, was: string | undefined): string {
-  const instant = new Date(local).toISOString();
-  if (was === undefined || localOf(was) === "") return instant;
-  return instant === new Date(localOf(was)).toISOString() ? was : instant;
-}
-
-/** As the browser's field for dates and times has it: in the reader's time zone, which it does not name. */
-function localOf(iso: string): string {
-  const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return "";
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 19);
+  return text === "" ? undefined : text;
 }

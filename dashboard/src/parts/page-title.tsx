@@ -1,4 +1,4 @@
-import { Group, Text, Title } from "@mantine/core";
+import { Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
 
 interface Props {
@@ -21,12 +21,12 @@ export function PageTitle({ title, description, children }: Props) {
   }, [title]);
   return (
     <>
-      <Group justify="space-between" mb={description === undefined ? "md" : 4}>
+      <div className="page-title">
         <Title order={1} size="h2" ref={heading} tabIndex={-1}>
           {title}
         </Title>
         {children}
-      </Group>
+      </div>
       {description !== undefined && (
         <Text c="dimmed" mb="md">
           {description}

@@ -22,7 +22,9 @@ export function ConnectionBanner() {
   const { isAway, fault, dataUpdatedAt } = useConnection();
   const wasAway = useRef(false);
   useEffect(() => {
-    if (wasAway.current && !isAway) void queries.invalidateQueries();
+    // A live list brings what it missed by itself, without moving its rows.
+    if (wasAway.current && !isAway)
+      void queries.invalidateQueries({ predicate: ({ meta }) => meta?.isKeptByLive !== true });
     wasAway.current = isAway;
   }, [isAway, queries]);
   const what = fault instanceof AdminError ? `The receiver reports: ${fault.message}` : "The receiver does not respond";

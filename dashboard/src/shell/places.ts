@@ -14,10 +14,7 @@ export const PLACES = [
   {
     label: "Activity",
     icon: "activity",
-    pages: [
-      { to: "/callbacks", label: "Callbacks" },
-      { to: "/refused", label: "Refused" },
-    ],
+    pages: [{ to: "/activity", label: "Activity" }],
   },
   {
     label: "Problems",
@@ -43,7 +40,6 @@ export type Place = (typeof PLACES)[number];
 
 /** The place of an address; undefined for a page of no place. @param pathname below the page's base path */
 export function placeOf(pathname: string): Place | undefined {
-  if (/^\/(?:callbacks|events)\//.test(pathname)) return PLACES.find(({ label }) => label === "Activity");
   return PLACES.find(({ pages }) => pages.some(({ to }) => to === pathname));
 }
 

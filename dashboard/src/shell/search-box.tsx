@@ -24,7 +24,7 @@ export function SearchBox() {
     const text = field.current?.value.trim() ?? "";
     if (text === "") return;
     field.current?.blur();
-    void navigate({ to: "/callbacks", search: parseQuery(text, new Date()) });
+    void navigate({ to: "/activity", search: parseQuery(text, new Date()) });
   };
   return (
     <search className="search">

@@ -3,6 +3,9 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { FailureView } from "oncehook/admin-client";
 import { useState } from "react";
 import { api } from "../../client.ts";
+import { FailureActionResult, type FinishedReplay } from "../../panel/failure-action-result.tsx";
+import { type FailureActionHandlers, FailureActions } from "../../panel/failure-actions.tsx";
+import { openOf } from "../../panel/opened.ts";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
 import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
@@ -14,8 +17,6 @@ import { TextBlock } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
 import { failureSearch } from "../../search.ts";
 import { useMayChange } from "../../session.ts";
-import { FailureActionResult, type FinishedReplay } from "./failure-action-result.tsx";
-import { type FailureActionHandlers, FailureActions } from "./failure-actions.tsx";
 import { StartBulkReplay } from "./start-bulk-replay.tsx";
 
 const route = getRouteApi("/inside/failures");
@@ -91,7 +92,7 @@ const EVENT: Column<FailureView> = {
   head: "Event",
   cell: ({ source, event_id, event_type }) => (
     <>
-      <PageLink to="/events/$source/$event_id" params={{ source, event_id }}>
+      <PageLink to="/activity" search={{ open: openOf({ source, event_id }) }}>
         {event_id}
       </PageLink>
       <Text size="sm">

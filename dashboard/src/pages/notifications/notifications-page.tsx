@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { NotificationView } from "oncehook/admin-client";
 import { useState } from "react";
 import { api } from "../../client.ts";
+import { openOf } from "../../panel/opened.ts";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
 import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
@@ -27,7 +28,7 @@ const COLUMNS: readonly Column<NotificationView>[] = [
     cell: ({ topic, source, event_id, idempotency_key }) => (
       <>
         {topic} of{" "}
-        <PageLink to="/events/$source/$event_id" params={{ source, event_id }}>
+        <PageLink to="/activity" search={{ open: openOf({ source, event_id }) }}>
           {event_id}
         </PageLink>
         <Text size="sm" c="dimmed">

@@ -157,7 +157,11 @@ const LINKS: Readonly<Record<string, ReactNode>> = {
       View deliveries
     </PageLink>
   ),
-  refused_source: <PageLink to="/refused">View refused callbacks</PageLink>,
+  refused_source: (
+    <PageLink to="/activity" search={{ outcome: "refused" }}>
+      View refused callbacks
+    </PageLink>
+  ),
   previous_secret_in_use: <PageLink to="/sources">View secrets</PageLink>,
 };
 

@@ -1,5 +1,5 @@
 import type { CallbackView } from "oncehook/admin-client";
-import type { SourceView } from "../../views.ts";
+import type { SourceView } from "../views.ts";
 
 /** Headers that the receiver reads; connection headers and the signature are generated again. */
 const KEPT = new Set(["content-type", "x-event-type", "x-api-version", "user-agent"]);

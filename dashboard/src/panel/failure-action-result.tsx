@@ -1,11 +1,12 @@
-import { Alert, Stack, Text } from "@mantine/core";
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import type { ReplayView } from "oncehook/admin-client";
 import { useRef } from "react";
-import { Dialog } from "../../parts/dialog.tsx";
-import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
-import { Rows } from "../../parts/rows.tsx";
-import { TextBlock } from "../../parts/text-block.tsx";
-import type { Statement } from "../../views.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { OutcomeBadge } from "../parts/outcome-badge.tsx";
+import { Rows } from "../parts/rows.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import type { Statement } from "../views.ts";
+import { ownFramesFirst } from "./own-frames.ts";
 
 /** A replay that has ended, or a dry run. */
 export interface FinishedReplay {
@@ -13,6 +14,8 @@ export interface FinishedReplay {
   readonly eventId: string;
   /** The button that the operator pressed. */
   readonly button: HTMLButtonElement;
+  /** Runs a dry run's event for good. */
+  readonly again?: () => void;
 }
 
 interface Props {
@@ -37,43 +40,59 @@ export function FailureActionResult({ message, replayed, close }: Props) {
       <div role="status" ref={status} tabIndex={-1}>
         {message !== undefined && <Alert color="blue">{message}</Alert>}
       </div>
-      {replayed !== undefined && (
-        <ReplayResult replay={replayed.replay} eventId={replayed.eventId} close={() => leave(replayed)} />
-      )}
+      {replayed !== undefined && <ReplayResult finished={replayed} close={() => leave(replayed)} />}
     </>
   );
 }
 
 interface ReplayResultProps {
-  readonly replay: ReplayView;
-  readonly eventId: string;
+  readonly finished: FinishedReplay;
   readonly close: () => void;
 }
 
-/** How a replay ended, or what a dry run would have done. */
-function ReplayResult({ replay, eventId, close }: ReplayResultProps) {
+/** How a replay ended, or what a dry run would have done; then the replay itself is one button away. */
+function ReplayResult({ finished: { replay, eventId, again }, close }: ReplayResultProps) {
+  return (
+    <Dialog isOpen close={close} size="xl" title={replay.dry_run ? `Dry run of ${eventId}` : `${eventId} was run`}>
+      <ReplayOutcome replay={replay} />
+      {replay.dry_run && again !== undefined && (
+        <Group justify="flex-end" mt="lg">
+          <Button
+            onClick={() => {
+              close();
+              again();
+            }}
+          >
+            Replay this
+          </Button>
+        </Group>
+      )}
+    </Dialog>
+  );
+}
+
+/** The outcome of a run with what the handler did, whether it was rolled back or not. */
+export function ReplayOutcome({ replay }: { readonly replay: ReplayView }) {
   const { dry_run, outcome, result, error, statements } = replay;
   return (
-    <Dialog isOpen close={close} size="xl" title={dry_run ? `Dry run of ${eventId}` : `${eventId} was run`}>
-      <Stack>
-        <Text role="status">
-          <OutcomeBadge outcome={outcome} />{" "}
-          {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(outcome)}
-        </Text>
-        {result !== undefined && <TextBlock label="The handler's result" text={JSON.stringify(result)} />}
-        {error !== undefined && <TextBlock label="The error with its stack" text={error} />}
-        {dry_run && statements !== undefined && (
-          <Statements statements={statements} omitted={replay.statements_omitted ?? 0} />
-        )}
-        {replay.connection_used === true && (
-          <Text c="dimmed">The handler took tx.connection; what it ran through that is not among them.</Text>
-        )}
-        {replay.deferred_keys_unchecked === true && (
-          <Text c="dimmed">Deferred foreign keys were not checked: the commit does that, and may still refuse it.</Text>
-        )}
-        {dry_run && replay.notifications !== undefined && <Queued notifications={replay.notifications} />}
-      </Stack>
-    </Dialog>
+    <Stack>
+      <Text role="status">
+        <OutcomeBadge outcome={outcome} />{" "}
+        {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(outcome)}
+      </Text>
+      {result !== undefined && <TextBlock label="The handler's result" text={JSON.stringify(result)} />}
+      {error !== undefined && <TextBlock label="The error with its stack" text={ownFramesFirst(error)} />}
+      {dry_run && statements !== undefined && (
+        <Statements statements={statements} omitted={replay.statements_omitted ?? 0} />
+      )}
+      {replay.connection_used === true && (
+        <Text c="dimmed">The handler took tx.connection; what it ran through that is not among them.</Text>
+      )}
+      {replay.deferred_keys_unchecked === true && (
+        <Text c="dimmed">Deferred foreign keys were not checked: the commit does that, and may still refuse it.</Text>
+      )}
+      {dry_run && replay.notifications !== undefined && <Queued notifications={replay.notifications} />}
+    </Stack>
   );
 }
 

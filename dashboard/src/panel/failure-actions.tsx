@@ -2,10 +2,10 @@ import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FailureView } from "oncehook/admin-client";
-import { api, isStatus, slowApi } from "../../client.ts";
-import { Confirm } from "../../parts/dialog.tsx";
-import { Problem } from "../../parts/page-states.tsx";
-import { useMayChange } from "../../session.ts";
+import { api, isStatus, slowApi } from "../client.ts";
+import { Confirm } from "../parts/dialog.tsx";
+import { Problem } from "../parts/page-states.tsx";
+import { useMayChange } from "../session.ts";
 import type { FinishedReplay } from "./failure-action-result.tsx";
 
 interface ReplayRequest {
@@ -42,7 +42,8 @@ export function FailureActions({ failure, onDone, onReplay }: Props) {
   const replay = useMutation({
     mutationFn: ({ dry_run }: ReplayRequest) => slowApi.failures.replay(failure, { dry_run }),
     onSuccess: (replayed, { button }) => {
-      onReplay({ replay: replayed, eventId: failure.event_id, button });
+      const again = () => replay.mutate({ dry_run: false, button });
+      onReplay({ replay: replayed, eventId: failure.event_id, button, again });
       if (!replayed.dry_run) onDone(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
     },
     onError: tell,
@@ -66,19 +67,19 @@ export function FailureActions({ failure, onDone, onReplay }: Props) {
         <Button
           size="compact-sm"
           disabled={busy}
-          onClick={({ currentTarget }) => replay.mutate({ dry_run: false, button: currentTarget })}
-          aria-label={`Retry now:${named}`}
+          onClick={({ currentTarget }) => replay.mutate({ dry_run: true, button: currentTarget })}
+          aria-label={`Dry run:${named}`}
         >
-          Retry now
+          Dry run
         </Button>
         <Button
           size="compact-sm"
           variant="default"
           disabled={busy}
-          onClick={({ currentTarget }) => replay.mutate({ dry_run: true, button: currentTarget })}
-          aria-label={`Dry run:${named}`}
+          onClick={({ currentTarget }) => replay.mutate({ dry_run: false, button: currentTarget })}
+          aria-label={`Replay:${named}`}
         >
-          Dry run
+          Replay
         </Button>
         <Button
           size="compact-sm"

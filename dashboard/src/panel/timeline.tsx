@@ -1,26 +1,31 @@
 import { Button, Group, Text } from "@mantine/core";
 import type { FailureView } from "oncehook/admin-client";
-import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
-import { PageLink } from "../../parts/page-link.tsx";
-import { TextBlock } from "../../parts/text-block.tsx";
-import { milliseconds, Time } from "../../parts/time.tsx";
-import type { TimelineEntry } from "../../views.ts";
+import type { ReactNode } from "react";
+import { outcomeLabel, toneOf } from "../parts/outcome.ts";
+import { TextBlock } from "../parts/text-block.tsx";
+import { milliseconds } from "../parts/time.tsx";
+import { timeParts, useTimeZone } from "../parts/time-zone.tsx";
+import type { TimelineEntry } from "../views.ts";
+import { ownFramesFirst } from "./own-frames.ts";
 
 interface Props {
   /** Oldest first. */
   readonly entries: readonly TimelineEntry[];
   /** Reads later ones; undefined where there are none. */
   readonly more: (() => void) | undefined;
+  /** How the delivery with this callback differs from the first one. */
+  readonly changes: (callbackId: number) => ReactNode;
 }
 
-export function Timeline({ entries, more }: Props) {
+export function Timeline({ entries, more, changes }: Props) {
   return (
     <>
       <ol className="moments">
         {entries.map((moment, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: moments have no name, and none comes before another later on.
           <li key={index}>
-            <Entry moment={moment} number={attemptNumber(entries, index)} />
+            <Entry moment={moment} number={attemptNumber(entries, index)} before={entries[index - 1]?.at} />
+            {"callback_id" in moment && moment.callback_id !== null && changes(moment.callback_id)}
           </li>
         ))}
       </ol>
@@ -33,38 +38,55 @@ export function Timeline({ entries, more }: Props) {
   );
 }
 
-function Entry({ moment, number }: { readonly moment: TimelineEntry; readonly number: number }) {
+interface EntryProps {
+  readonly moment: TimelineEntry;
+  readonly number: number;
+  /** The time of the entry before. */
+  readonly before: string | undefined;
+}
+
+function Entry({ moment, number, before }: EntryProps) {
+  const { date, clock, milliseconds: fraction } = timeParts(moment.at, useTimeZone());
   return (
     <>
       <Group gap="sm">
-        <Text fw={600}>{entryTitle(moment, number)}</Text>
+        <Text fw={500}>{entryTitle(moment, number)}</Text>
         {"outcome" in moment && <EntryOutcome moment={moment} />}
       </Group>
-      <Text size="sm" c="dimmed">
-        <Time at={moment.at} />
+      <Text c="dimmed">
+        <time dateTime={moment.at} title={moment.at}>
+          {date} {clock}
+          {fraction}
+        </time>
+        {before !== undefined && ` ${delta(Date.parse(moment.at) - Date.parse(before))}`}
       </Text>
       {"error" in moment && moment.error !== null && (
         <details>
           <summary>{moment.error.split("\n", 1)[0]}</summary>
-          <TextBlock label="The error with its stack" text={moment.error} />
+          <TextBlock label="The error with its stack" text={ownFramesFirst(moment.error)} />
         </details>
       )}
     </>
   );
 }
 
-/** How a delivery or an attempt ended, and where its request is. */
+/** How long after the entry before, in the unit that has one to three digits. */
+function delta(ms: number): string {
+  if (ms < 1_000) return `+${ms} ms`;
+  if (ms < 60_000) return `+${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `+${(ms / 60_000).toFixed(1)} min`;
+  return ms < 86_400_000 ? `+${(ms / 3_600_000).toFixed(1)} h` : `+${(ms / 86_400_000).toFixed(1)} d`;
+}
+
+/** How a delivery or an attempt ended. */
 function EntryOutcome({ moment }: { readonly moment: Extract<TimelineEntry, { outcome: string }> }) {
-  const { outcome, duration_ms, callback_id, response_status } = moment;
+  const { outcome, duration_ms, response_status } = moment;
   return (
     <>
-      <OutcomeBadge outcome={outcome} {...(response_status === null ? {} : { status: response_status })} />
-      <Text size="sm">{milliseconds(duration_ms)}</Text>
-      {callback_id !== null && (
-        <PageLink to="/callbacks/$id" params={{ id: String(callback_id) }}>
-          The request
-        </PageLink>
-      )}
+      <span className="outcome" data-tone={toneOf(outcome, response_status ?? undefined)}>
+        {outcomeLabel(outcome)}
+      </span>
+      <span className="quiet">{milliseconds(duration_ms)}</span>
     </>
   );
 }

@@ -1,0 +1,96 @@
+// biome-ignore-all lint/a11y/useSemanticElements: rows with positions of their own are no table to a browser.
+import type { CallbackView } from "oncehook/admin-client";
+import { memo, type ReactNode } from "react";
+import { claimedBy } from "../../parts/claimed.ts";
+import { outcomeLabel, toneOf } from "../../parts/outcome.ts";
+import { milliseconds } from "../../parts/time.tsx";
+import { type TimeZone, timeParts } from "../../parts/time-zone.tsx";
+import { reasonOf } from "./reason.ts";
+
+interface Props {
+  readonly callback: CallbackView;
+  /** Its place in the list, from 0. */
+  readonly index: number;
+  readonly top: number;
+  readonly zone: TimeZone;
+  readonly isOpen: boolean;
+  /** The part of a value that was searched for. */
+  readonly searched: string | undefined;
+}
+
+/** One callback in one line. The list has the listeners, so that a row costs no more than its text. */
+export const ActivityRow = memo(function ActivityRow({ callback, index, top, zone, isOpen, searched }: Props) {
+  const { id, timestamp, source, event_type, event_id, outcome, response_status, processing_ms } = callback;
+  const claimed = event_id === null ? claimedBy(callback) : undefined;
+  const { date, clock, milliseconds: fraction } = timeParts(timestamp, zone);
+  return (
+    <div
+      role="row"
+      className="activity-row"
+      aria-rowindex={index + 2}
+      aria-selected={isOpen}
+      tabIndex={-1}
+      data-id={id}
+      data-index={index}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <Cell name="time">
+        <time dateTime={timestamp}>
+          <span className="quiet">{date}</span> {clock}
+          <span className="quiet">{fraction}</span>
+        </time>
+      </Cell>
+      <Cell name="source">{source ?? "–"}</Cell>
+      <Cell name="type">{event_type ?? <span className="quiet">{claimed?.type ?? "–"}</span>}</Cell>
+      <Cell name="outcome">
+        <span className="outcome" data-tone={toneOf(outcome, response_status)}>
+          {outcomeLabel(outcome)}
+        </span>
+      </Cell>
+      <Cell name="reason">
+        <span className="status">{response_status}</span> <Marked text={reasonOf(callback)} part={searched} />
+      </Cell>
+      <Cell name="event">
+        <EventId id={event_id} claimed={claimed?.id} searched={searched} />
+      </Cell>
+      <Cell name="duration">{milliseconds(processing_ms)}</Cell>
+    </div>
+  );
+});
+
+function Cell({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <span role="gridcell" className={`cell-${name}`} tabIndex={undefined}>
+      {children}
+    </span>
+  );
+}
+
+interface EventIdProps {
+  readonly id: string | null;
+  readonly claimed: string | undefined;
+  readonly searched: string | undefined;
+}
+
+function EventId({ id, claimed, searched }: EventIdProps) {
+  if (id !== null) return <Marked text={id} part={searched} />;
+  if (claimed === undefined) return <span className="quiet">–</span>;
+  return (
+    <>
+      <em className="unverified">unverified</em> <Marked text={claimed} part={searched} />
+    </>
+  );
+}
+
+/** A text in which the searched part is marked. */
+function Marked({ text, part }: { readonly text: string; readonly part: string | undefined }) {
+  const at = part === undefined ? -1 : text.toLowerCase().indexOf(part.toLowerCase());
+  if (part === undefined || at < 0) return text;
+  return (
+    <>
+      {text.slice(0, at)}
+      <mark>{text.slice(at, at + part.length)}</mark>
+      {text.slice(at + part.length)}
+    </>
+  );
+}

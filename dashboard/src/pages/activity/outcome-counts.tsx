@@ -1,0 +1,61 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api } from "../../client.ts";
+import { type Groups, groupsOf } from "../overview/outcome-groups.ts";
+import { type ActivitySearch, isNarrowed, TIME_PRESETS } from "./activity-filters.ts";
+
+const EVERY_MS = 15_000;
+const COUNT = new Intl.NumberFormat();
+const GROUPS = [
+  { name: "handled", label: "Handled", tone: "success" },
+  { name: "duplicates", label: "Duplicates", tone: "quiet" },
+  { name: "ignored", label: "Ignored", tone: "quiet" },
+  { name: "refused", label: "Refused", tone: "refused" },
+  { name: "failed", label: "Failed", tone: "failed" },
+] as const;
+
+interface Props {
+  readonly search: ActivitySearch;
+  readonly change: (next: ActivitySearch) => void;
+}
+
+/** How callbacks of the chosen time ended; each number is a filter. */
+export function OutcomeCounts({ search, change }: Props) {
+  const counts = useCounts(search);
+  const choose = (outcome: string | undefined) => change({ outcome, status: undefined });
+  const isAll = search.outcome === undefined && search.status === undefined;
+  return (
+    <fieldset className="counts" aria-label="Outcomes">
+      <button type="button" aria-pressed={isAll} onClick={() => choose(undefined)}>
+        All
+      </button>
+      {GROUPS.map(({ name, label, tone }) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={search.outcome === name}
+          onClick={() => choose(search.outcome === name ? undefined : name)}
+        >
+          <span className="outcome" data-tone={tone}>
+            {label}
+          </span>
+          <span className="number">{counts === undefined ? "" : COUNT.format(counts[name])}</span>
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+/** The receiver's counts; undefined where it counts only more than these filters select. */
+function useCounts(search: ActivitySearch): Groups | undefined {
+  const { span } = TIME_PRESETS.find(({ value }) => value === search.since) ?? { span: "month" as const };
+  const isCounted = span !== undefined && !isNarrowed(search);
+  const { data } = useQuery({
+    queryKey: ["overview", "counts", span],
+    queryFn: async () => groupsOf((await api.overview(span)).totals.outcomes),
+    enabled: isCounted,
+    refetchInterval: EVERY_MS,
+    refetchOnWindowFocus: false,
+    placeholderData: keepPreviousData,
+  });
+  return isCounted ? data : undefined;
+}

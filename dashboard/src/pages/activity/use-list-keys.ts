@@ -1,0 +1,43 @@
+import type { CallbackView } from "oncehook/admin-client";
+import { type RefObject, useEffect, useRef } from "react";
+import { isTyping } from "../../shell/search-box.tsx";
+import type { ActivityListHandle } from "./activity-list.tsx";
+
+interface Keys {
+  readonly rows: readonly CallbackView[];
+  /** The id of the open callback, as the address has it. */
+  readonly open: string | undefined;
+  readonly openRow: (row: CallbackView) => void;
+  readonly close: () => void;
+  readonly handle: RefObject<ActivityListHandle | null>;
+}
+
+/** `j` and `k` go to the next and the previous callback, in the open panel too; Escape closes it. */
+export function useListKeys(keys: Keys): void {
+  const newest = useRef(keys);
+  newest.current = keys;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isInDialog(event.target)) return;
+      const { rows, open, openRow, close, handle } = newest.current;
+      const openIndex = rows.findIndex(({ id }) => String(id) === open);
+      if (event.key === "Escape" && open !== undefined) {
+        close();
+        handle.current?.focusRow(openIndex);
+      }
+      if (event.key !== "j" && event.key !== "k") return;
+      const focused = (document.activeElement as HTMLElement | null)?.dataset.index;
+      const from = open === undefined ? Number(focused ?? -1) : openIndex;
+      const next = Math.min(Math.max(from + (event.key === "j" ? 1 : -1), 0), rows.length - 1);
+      handle.current?.focusRow(next);
+      const row = rows[next];
+      if (open !== undefined && row !== undefined) openRow(row);
+    };
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+function isInDialog(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("[role=dialog], [role=menu]") !== null;
+}

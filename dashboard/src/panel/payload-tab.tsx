@@ -1,0 +1,40 @@
+import { Button } from "@mantine/core";
+import type { CallbackView } from "oncehook/admin-client";
+import { useMemo, useState } from "react";
+import { Copy } from "../parts/copy.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import { parseExact } from "./parse-exact.ts";
+import { type Leaf, PayloadTree } from "./payload-tree.tsx";
+
+/** The masked body as a tree that folds; a value or its path can be copied. */
+export function PayloadTab({ callback: { body } }: { readonly callback: CallbackView }) {
+  const value = useMemo(() => parseExact(body), [body]);
+  const [isRaw, setRaw] = useState(false);
+  const [leaf, setLeaf] = useState<Leaf>();
+  if (body === "") return <p className="quiet">The body is empty, or was not taken.</p>;
+  const isTree = value !== undefined && !isRaw;
+  return (
+    <>
+      <div className="tree-bar">
+        <code className="path">{isTree ? (leaf?.path ?? "Select a value to copy it") : "Raw body"}</code>
+        {isTree && leaf !== undefined && (
+          <>
+            <Copy text={leaf.text} what="value" />
+            <Copy text={leaf.path} what="path" />
+          </>
+        )}
+        {(!isTree || leaf === undefined) && <Copy text={body} what="body" />}
+        {value !== undefined && (
+          <Button size="compact-sm" variant="default" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+            Raw
+          </Button>
+        )}
+      </div>
+      {isTree ? (
+        <PayloadTree value={value} selected={leaf?.path} select={setLeaf} />
+      ) : (
+        <TextBlock label="Request body" text={body} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,101 @@
+import type { CallbackView, EventHistoryView, FailureView } from "oncehook/admin-client";
+import type { ReactNode } from "react";
+import { outcomeLabel, type Tone, toneOf } from "../parts/outcome.ts";
+import { plain } from "../parts/plain-message.ts";
+import { TextBlock } from "../parts/text-block.tsx";
+import { milliseconds, Time } from "../parts/time.tsx";
+import { ownFramesFirst } from "./own-frames.ts";
+
+interface Verdict {
+  readonly tone: Tone;
+  readonly sentence: ReactNode;
+  /** The next step of the operator. */
+  readonly remedy?: string;
+  /** An error with its stack. */
+  readonly error?: string;
+}
+
+interface Props {
+  readonly callback: CallbackView | undefined;
+  readonly history: EventHistoryView | undefined;
+}
+
+/** The state of the event in one sentence, before anything else. */
+export function VerdictLine({ callback, history }: Props) {
+  const { tone, sentence, remedy, error } = verdictOf(callback, history);
+  return (
+    <section className="verdict" data-tone={tone} aria-label="What happened">
+      <p>{sentence}</p>
+      {remedy !== undefined && <p className="remedy">{remedy}</p>}
+      {error !== undefined && (
+        <details>
+          <summary>{error.split("\n", 1)[0]}</summary>
+          <TextBlock label="The error with its stack" text={ownFramesFirst(error)} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function verdictOf(callback: CallbackView | undefined, history: EventHistoryView | undefined): Verdict {
+  const failure = history?.failure ?? null;
+  if (failure !== null) return failedVerdict(failure);
+  if (history?.event?.status === "completed") return handledVerdict(callback, history.event.processed_at);
+  if (callback === undefined) return { tone: "quiet", sentence: "This event has not been processed here." };
+  return unhandledVerdict(callback);
+}
+
+function failedVerdict({ state, attempts, error, next_attempt_at, code }: FailureView): Verdict {
+  const times = attempts === 1 ? "once" : `${attempts} times`;
+  if (state === "accepted")
+    return { tone: "quiet", sentence: "Accepted: the platform has its response, and the handler has not run yet." };
+  if (state === "rejected")
+    return { tone: "refused", sentence: `Rejected (${outcomeLabel(code)}): mend the cause and replay it.`, error };
+  if (state === "exhausted")
+    return { tone: "failed", sentence: `Failed ${times}. No automatic retry is left: replay or discard it.`, error };
+  return {
+    tone: "failed",
+    sentence: (
+      <>
+        Failed {times}. The next retry is at <Time at={next_attempt_at} relative />.
+      </>
+    ),
+    error,
+  };
+}
+
+function handledVerdict(callback: CallbackView | undefined, at: string | null): Verdict {
+  const processed = <Time at={at} />;
+  if (callback === undefined) return { tone: "success", sentence: <>Handled once, at {processed}.</> };
+  const { outcome, processing_ms } = callback;
+  if (outcome === "success") return { tone: "success", sentence: <>Handled once, in {milliseconds(processing_ms)}.</> };
+  if (outcome === "already_processed")
+    return { tone: "quiet", sentence: <>A duplicate: the event was handled at {processed}, and nothing ran again.</> };
+  if (outcome === "accepted")
+    return { tone: "success", sentence: <>Answered at once, and handled once, at {processed}.</> };
+  return {
+    tone: "success",
+    sentence: (
+      <>
+        This callback ended as {outcomeLabel(outcome)}; handled since, at {processed}.
+      </>
+    ),
+  };
+}
+
+function unhandledVerdict(callback: CallbackView): Verdict {
+  const { outcome, response_status, diagnosis, error, event_type, processing_ms } = callback;
+  const tone = toneOf(outcome, response_status);
+  if (outcome === "ignored")
+    return { tone, sentence: `Ignored: no handler is configured for ${event_type ?? "its type"}.` };
+  if (outcome === "success") return { tone, sentence: <>Handled once, in {milliseconds(processing_ms)}.</> };
+  if (outcome === "already_processed") return { tone, sentence: "A duplicate: nothing ran again." };
+  if (tone === "quiet") return { tone, sentence: `Nothing was to be done: ${outcomeLabel(outcome)}.` };
+  const kind = tone === "failed" ? "Failed" : "Refused";
+  if (diagnosis !== null && diagnosis !== undefined)
+    return { tone, sentence: `${kind}: ${plain(diagnosis.message)}`, remedy: plain(diagnosis.remedy) };
+  const [line = "", ...stack] = (error ?? "").split("\n");
+  const reason = plain(line.replace(`${outcome}: `, "")) || outcomeLabel(outcome);
+  const sentence = `${kind} with ${response_status}: ${reason}`;
+  return stack.length === 0 ? { tone, sentence } : { tone, sentence, error: error ?? "" };
+}

@@ -1,0 +1,20 @@
+import { outcomeStatus } from "oncehook/admin-client";
+
+/** The colour of an outcome: red is ours, orange the sender's, green a success, grey all else. */
+export type Tone = "success" | "refused" | "failed" | "quiet";
+
+const QUIET = new Set(["accepted", "already_processed", "ignored", "handshake", "endpoint_check"]);
+
+/** @param status the HTTP status that the platform got; the outcome's own where it is left out */
+export function toneOf(outcome: string, status: number = outcomeStatus(outcome)): Tone {
+  if (outcome === "success") return "success";
+  if (QUIET.has(outcome)) return "quiet";
+  return status >= 500 ? "failed" : "refused";
+}
+
+const LABELS: Readonly<Record<string, string>> = { success: "handled", already_processed: "duplicate" };
+
+/** An outcome in words, as the page and the documentation have them. */
+export function outcomeLabel(outcome: string): string {
+  return LABELS[outcome] ?? outcome.replaceAll("_", " ");
+}

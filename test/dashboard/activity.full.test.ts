@@ -1,0 +1,215 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { payment, type TestReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 180_000;
+const PATIENCE_MS = 60_000;
+const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
+const WIDE = { viewport: { width: 1_440, height: 900 } };
+
+async function sendMany(receiver: TestReceiver, name: string, count: number): Promise<void> {
+  for (let at = 0; at < count; at += 1) await receiver.send(payment({ event_id: `${name}_${at}` }));
+}
+
+async function openActivity(page: Page, search = ""): Promise<void> {
+  await page.goto(`/activity${search}`);
+  await signIn(page);
+  await page.getByText("Live", { exact: true }).waitFor();
+}
+
+const rowsOf = (page: Page) => page.locator(".activity-row");
+
+/** How many rows are wholly on the screen. */
+function completeRows(page: Page): Promise<unknown> {
+  return page.evaluate(`(() => {
+    const list = document.querySelector(".activity-list").getBoundingClientRect();
+    const rows = [...document.querySelectorAll(".activity-row")].map((row) => row.getBoundingClientRect());
+    return rows.filter(({ top, bottom }) => top >= list.top && bottom <= Math.min(list.bottom, innerHeight)).length;
+  })()`);
+}
+
+it("an empty list has the command that sends a callback", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page }) => {
+    await page.goto("/activity");
+    await signIn(page);
+    await expectShown(page.getByText("No callback has arrived yet."));
+    await expectShown(page.getByText("npx oncehook send --source platform"));
+  }),
+);
+
+it.each([
+  [1_440, 900, 20],
+  [390, 844, 8],
+])("a screen of %i by %i pixels shows at least %i complete rows", { timeout: LIMIT_MS }, (width, height, rows) =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      await sendMany(receiver, "evt", 40);
+      await openActivity(page);
+      await expect.poll(() => completeRows(page), { timeout: PATIENCE_MS }).toBeGreaterThanOrEqual(rows);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      expect(problems).toEqual([]);
+    },
+    { env: OPEN },
+    { viewport: { width, height } },
+  ),
+);
+
+it("the list reads on to the oldest callback, and draws only the rows in view", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      await sendMany(receiver, "evt", 220);
+      await openActivity(page);
+      await rowsOf(page).filter({ hasText: "evt_219" }).waitFor();
+      const oldest = page.locator(".cell-event").getByText("evt_0", { exact: true });
+      await until(async () => {
+        await page.evaluate("document.querySelector('.activity-list').scrollBy(0, 100000)");
+        return oldest.isVisible();
+      }, PATIENCE_MS);
+      await expectShown(page.getByText("End of results"));
+      expect(await rowsOf(page).count()).toBeLessThan(80);
+      expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(5_000);
+      expect(problems).toEqual([]);
+    },
+    { env: OPEN },
+    WIDE,
+  ),
+);
+
+it("no row moves while callbacks arrive, until the reader asks for them", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await sendMany(receiver, "before", 30);
+      await openActivity(page);
+      const row = rowsOf(page).filter({ hasText: "before_29" });
+      const top = async () => (await row.boundingBox())?.y;
+      const was = await top();
+      for (let at = 0; at < 20; at += 1) {
+        await receiver.send(payment({ event_id: `live_${at}` }));
+        expect(await top()).toBe(was);
+      }
+      await page.getByRole("button", { name: "20 new" }).click();
+      await expectShown(rowsOf(page).filter({ hasText: "live_19" }));
+      await expect.poll(top, { timeout: PATIENCE_MS }).toBe((was ?? 0) + 20 * 32);
+    },
+    { env: OPEN },
+    WIDE,
+  ),
+);
+
+it("callbacks that came while another page was open are in the list", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await sendMany(receiver, "before", 1);
+      await openActivity(page);
+      await page.getByRole("link", { name: "Settings" }).click();
+      await expectShown(page.getByRole("heading", { name: "Audit log" }));
+      await receiver.send(payment({ event_id: "between" }));
+      await page.goBack();
+      await expectShown(rowsOf(page).filter({ hasText: "between" }));
+    },
+    { env: OPEN },
+  ),
+);
+
+/** Headless, a page is always visible; this is what a browser does when its user goes to another tab, and back. */
+async function turn(page: Page, state: "hidden" | "visible"): Promise<void> {
+  await page.evaluate(
+    `Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));`,
+  );
+}
+
+it(
+  "a hidden list holds no connection, and counts the new callbacks when it is visible again",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        const open = new Set<object>();
+        page.on("request", (request) => request.url().includes("/api/v1/live") && open.add(request));
+        for (const end of ["requestfailed", "requestfinished"] as const)
+          page.on(end as "requestfailed", (request) => open.delete(request));
+        await sendMany(receiver, "before", 1);
+        await openActivity(page);
+        expect(open.size).toBe(1);
+        await turn(page, "hidden");
+        await until(() => open.size === 0, PATIENCE_MS);
+        await receiver.send(payment({ event_id: "unseen" }));
+        await turn(page, "visible");
+        await page.getByRole("button", { name: "1 new" }).click();
+        await expectShown(rowsOf(page).filter({ hasText: "unseen" }));
+      },
+      { env: OPEN },
+    ),
+);
+
+it("a filter is completed from what is configured, and stands in the address", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      for (const id of ["0012", "1e5", "evt_c"]) await receiver.send(payment({ event_id: id }));
+      await openActivity(page, "?event_id=1e5&nobody=knows-this");
+      await expectShown(rowsOf(page).filter({ hasText: "1e5" }));
+      expect(await rowsOf(page).count()).toBe(1);
+      await page.getByRole("button", { name: "Event id 1e5" }).click();
+      await page.getByRole("textbox", { name: "Event id" }).fill("0012");
+      await page.keyboard.press("Enter");
+      await expectShown(rowsOf(page).filter({ hasText: "0012" }));
+      await page.getByRole("button", { name: "Source", exact: true }).click();
+      await page.getByRole("textbox", { name: "Source" }).fill("plat");
+      await page.getByRole("button", { name: "platform", exact: true }).click();
+      await page.waitForURL(/source=platform/);
+      expect(new URL(page.url()).searchParams.get("event_id")).toBe("0012");
+      await page.getByRole("button", { name: "Clear" }).click();
+      await expect.poll(() => rowsOf(page).count(), { timeout: PATIENCE_MS }).toBe(3);
+    },
+    { env: OPEN },
+  ),
+);
+
+it(
+  "the counts of outcomes filter the list, and a refused callback shows the id that it claims as unverified",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await receiver.admin("/api/v1/sources/platform/check", { method: "POST" });
+        await receiver.send(payment({ event_id: "evt_good" }));
+        await receiver.send(payment({ event_id: "evt_forged" }), { secret: "another secret of the same length" });
+        await receiver.send(payment({}, { amount: "ten" }));
+        await openActivity(page);
+        await page.getByRole("button", { name: "Refused 2" }).click();
+        await expect.poll(() => rowsOf(page).count(), { timeout: PATIENCE_MS }).toBe(2);
+        await expectShown(rowsOf(page).filter({ hasText: /unverified evt_forged/ }));
+        await expectShown(rowsOf(page).getByText(/data\.amount: /));
+        expect(new URL(page.url()).search).toBe("?outcome=refused");
+      },
+      { env: OPEN },
+    ),
+);
+
+it("addresses of earlier versions lead to where their content is now", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(payment({ event_id: "evt/a b" }));
+      await page.goto("/callbacks?status=2xx");
+      await signIn(page);
+      for (const [from, to] of [
+        ["/callbacks?status=2xx", "/activity?status=2xx"],
+        ["/callbacks/1", "/activity?open=1"],
+        ["/events/platform/evt%2Fa%20b", "/activity?open=platform%2Fevt%2Fa+b"],
+        ["/refused", "/activity?outcome=refused"],
+      ] as const) {
+        await page.goto(from);
+        const address = () => new URL(page.url()).pathname + new URL(page.url()).search;
+        await expect.poll(address, { timeout: PATIENCE_MS }).toBe(to);
+      }
+    },
+    { env: OPEN },
+  ),
+);

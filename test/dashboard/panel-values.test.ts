@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { changesBetween } from "../../dashboard/src/panel/delivery-changes.ts";
+import { openedBy, openOf } from "../../dashboard/src/panel/opened.ts";
+import { ownFramesFirst } from "../../dashboard/src/panel/own-frames.ts";
+import { ExactNumber, leavesOf, parseExact } from "../../dashboard/src/panel/parse-exact.ts";
+import { claimedBy } from "../../dashboard/src/parts/claimed.ts";
+
+it("the payload keeps every digit of a number", () => {
+  const payload = parseExact('{"id":12345678901234567890,"amount":19.90}') as Record<string, unknown>;
+  expect(payload.id).toEqual(new ExactNumber("12345678901234567890"));
+  expect([...leavesOf(payload)]).toEqual([
+    ["id", "12345678901234567890"],
+    ["amount", "19.90"],
+  ]);
+});
+
+it("a value's path is written as programs write it", () => {
+  expect([...leavesOf({ data: { items: [{ "a b": 1 }], none: {} } }).keys()]).toEqual([
+    'data.items[0]["a b"]',
+    "data.none",
+  ]);
+});
+
+it("a later delivery differs in the fields and headers that changed, were added or are gone", () => {
+  const first = { body: '{"a":1,"b":{"c":"x"}}', headers: { "x-retry": "0", "x-request-id": "1" } };
+  const now = { body: '{"a":1,"b":{"c":"y"},"d":true}', headers: { "x-request-id": "2" } };
+  expect(changesBetween(first, now)).toEqual([
+    { field: "b.c", first: "x", now: "y" },
+    { field: "d", first: undefined, now: "true" },
+    { field: "header x-retry", first: "0", now: undefined },
+  ]);
+});
+
+it("the address of a panel names a callback or an event, whose id may hold slashes", () => {
+  expect(openedBy("7")).toEqual({ callback: 7 });
+  expect(openedBy(openOf({ source: "stripe", event_id: "evt/1" }))).toEqual({ source: "stripe", event_id: "evt/1" });
+});
+
+it("a stack begins with the frames of the user's code", () => {
+  const error = ["Error: no", "    at run (/app/node_modules/kysely/a.js:1:1)", "    at handle (/app/config.ts:7:1)"];
+  expect(ownFramesFirst(error.join("\n"))).toBe([error[0], error[2], error[1]].join("\n"));
+});
+
+it("a refused callback claims the id and type of its headers, else those of its body", () => {
+  expect(claimedBy({ headers: { "x-github-delivery": "72d3", "x-github-event": "push" }, body: '{"id":1}' })).toEqual({
+    id: "72d3",
+    type: "push",
+  });
+  expect(claimedBy({ headers: {}, body: '{"id":"evt_1","type":"invoice.paid"}' })).toEqual({
+    id: "evt_1",
+    type: "invoice.paid",
+  });
+});
