@@ -51,6 +51,7 @@ export function createAdminClient(options: AdminClientOptions) {
     ...failureMethods(requests, options),
     ...sourceMethods(requests),
     ...problemMethods(requests),
+    ...erasureMethods(requests),
     callbacks: {
       /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
       list: (query: PageParams & CallbackFilters = {}) => request<api.CallbackPage>("GET", "callbacks", { query }),
@@ -107,6 +108,16 @@ function alertMethods({ request }: Requests) {
         request<api.AlertView>("POST", "alerts/mute", { body }),
       /** The next evaluation reports how it is. */
       unmute: (body: AlertKey) => request<api.AlertView>("POST", "alerts/unmute", { body }),
+    },
+  };
+}
+
+function erasureMethods({ request }: Requests) {
+  return {
+    erasures: {
+      /** Erases the payloads of all events that have the value at the path. It reads all that is stored: allow for time. */
+      start: (body: { readonly path: string; readonly value: string }, query: { readonly dry_run?: boolean } = {}) =>
+        request<api.ErasureView>("POST", "erasures", { query, body }),
     },
   };
 }

@@ -5,6 +5,7 @@ export type {
   CallbackPage,
   CallbackView,
   EndpointCheckView,
+  ErasureView,
   EventHistoryView,
   EventView,
   FailureView,

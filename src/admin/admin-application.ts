@@ -7,6 +7,7 @@ import { registerCurrentSession } from "./access/sign-in-routes.ts";
 import type { RouteDependencies } from "./admin-dependencies.ts";
 import { registerAlerts } from "./alert-routes.ts";
 import { registerCallbacks } from "./callback-routes.ts";
+import { registerErasure } from "./erasure-routes.ts";
 import { registerEvents } from "./event-routes.ts";
 import { registerExports } from "./export-routes.ts";
 import { registerBulkReplays, registerFailures } from "./failure-routes.ts";
@@ -35,6 +36,7 @@ const OPERATIONS = [
   registerProblems,
   registerNotifications,
   registerAlerts,
+  registerErasure,
   registerOAuth,
   registerSources,
   registerCurrentSession,

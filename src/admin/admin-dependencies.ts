@@ -1,10 +1,11 @@
 import type { Server } from "node:http";
-import type { EventKey } from "../domain/index.ts";
+import type { EventKey, PayloadCondition } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
 import type * as auth from "./access/authenticator.ts";
+import type { ErasureView } from "./erasure-schema.ts";
 import type * as views from "./page-schemas.ts";
 import type { RelearnRequest, RelearnView } from "./schemas.ts";
 
@@ -49,6 +50,8 @@ export interface AdminDependencies
   readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;
   readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
+  /** Of events whose payload meets the condition; a dry run only counts. */
+  readonly erase: (condition: PayloadCondition, isDryRun: boolean) => Promise<Omit<ErasureView, "dry_run">>;
   readonly mask: Mask;
   /** Stores this process's counts for the overview. */
   readonly flushRollups: () => Promise<void>;

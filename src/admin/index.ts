@@ -10,6 +10,7 @@ export { createAdminListener } from "./admin-listener.ts";
 export type { AlertView } from "./alert-schemas.ts";
 export type { CALLBACK_FILTER } from "./callback-routes.ts";
 export { createEmbeddedAdmin, type EmbeddedAdmin } from "./embedded/embedded-admin.ts";
+export type { ErasureView } from "./erasure-schema.ts";
 export type * from "./gap-schema.ts";
 export type * from "./page-schemas.ts";
 export { presentFailure, presentNotification, presentRecord } from "./present.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { FAILURE_STATES } from "../domain/index.ts";
+import { ERASURE } from "./erasure-schema.ts";
 import { GAP } from "./gap-schema.ts";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
@@ -266,6 +267,7 @@ export const SCHEMAS = {
   BulkReplay: BULK_REPLAY,
   Problem: problem.PROBLEM,
   ProblemDetail: problem.PROBLEM_DETAIL,
+  Erasure: ERASURE,
   Overview: page.OVERVIEW,
   Tally: page.TALLY,
   Gap: GAP,

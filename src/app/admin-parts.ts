@@ -1,6 +1,8 @@
 import { createEmbeddedAdmin } from "../admin/index.ts";
 import { configuredChannelNames } from "../configured/index.ts";
+import type { PayloadCondition } from "../domain/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
+import { erasePayloads } from "../upkeep/index.ts";
 import { packageVersion } from "./admin-access.ts";
 import type { Assembled } from "./assemble.ts";
 import { createSources } from "./sources.ts";
@@ -19,6 +21,10 @@ export async function adminParts(assembled: Assembled) {
     replay: (key: Parameters<typeof replay>[0]) => replay(key, receiver),
     dryRun: (key: Parameters<typeof replay>[0]) => dryRunReplay(key, receiver),
     discard: (key: Parameters<typeof replay>[0]) => discard(key, receiver),
+    async erase(condition: PayloadCondition, isDryRun: boolean) {
+      await callbackLog.flush();
+      return erasePayloads(condition, { isDryRun }, receiver);
+    },
     flushRollups: rollups.flush,
   };
 }

@@ -6,6 +6,7 @@ import { bulkReplaysCommand } from "./bulk-replays-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { backupCommand, copyCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { eraseCommand } from "./erase-command.ts";
 import { fixtureCommand } from "./fixture-command.ts";
 import { importSeenCommand } from "./import-seen-command.ts";
 import { listenCommand } from "./listen.ts";
@@ -57,7 +58,14 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       notificationsCommand(),
       bulkReplaysCommand(),
     ],
-    Mend: [replayCommand(), discardCommand(), reconcileCommand(), backfillCommand(), importSeenCommand()],
+    Mend: [
+      replayCommand(),
+      discardCommand(),
+      eraseCommand(),
+      reconcileCommand(),
+      backfillCommand(),
+      importSeenCommand(),
+    ],
     Database: [migrateCommand(), verifyCommand(), backupCommand(), restoreCommand(), copyCommand()],
     Develop: [sendCommand(), signCommand(), listenCommand(), fixtureCommand(), demoCommand()],
   };

@@ -17,6 +17,7 @@ export * from "./normalized-message.ts";
 export * from "./outcome.ts";
 export * from "./path.ts";
 export * from "./path-matcher.ts";
+export * from "./payload-condition.ts";
 export * from "./problem.ts";
 export * from "./retry-schedule.ts";
 export * from "./rollup.ts";

@@ -4,6 +4,7 @@ export type * from "./areas/attempts.ts";
 export type * from "./areas/bulk-replays.ts";
 export type * from "./areas/callback-log.ts";
 export type * from "./areas/captures.ts";
+export type { ScannedRow } from "./areas/erasure.ts";
 export type * from "./areas/failure-leases.ts";
 export type * from "./areas/failures.ts";
 export type { Lease } from "./areas/lease.ts";
@@ -51,6 +52,8 @@ export type * from "./once.ts";
 export type { Original } from "./original-block.ts";
 export {
   createOriginalKeepers,
+  decryptOriginals,
+  encryptOriginals,
   type NewBlock,
   ORIGINALS_CONTEXT,
   type OriginalKeeper,

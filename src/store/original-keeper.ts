@@ -60,7 +60,7 @@ export class OriginalKeeper {
   seal(originals: readonly Original[]): NewBlock | undefined {
     if (performance.now() < this.#pausedUntil) return undefined;
     try {
-      const encrypted = this.#encryptor.encrypt(encodeOriginals(originals), ORIGINALS_CONTEXT);
+      const encrypted = encryptOriginals(originals, this.#encryptor);
       const newestAt = new Date(Math.max(...originals.map(({ receivedAt }) => Date.parse(receivedAt))));
       const keepUntil = new Date(this.#clock.now().getTime() + this.#keepMs);
       return { keepUntil, newestAt, encrypted: Buffer.from(encrypted.buffer, encrypted.byteOffset, encrypted.length) };
@@ -93,6 +93,10 @@ export function createOriginalKeepers(dependencies: OriginalKeeperDependencies) 
     keepers.set(keepMs, keeper);
     return keeper;
   };
+}
+
+export function encryptOriginals(originals: readonly Original[], encryptor: Pick<Encryptor, "encrypt">): Uint8Array {
+  return encryptor.encrypt(encodeOriginals(originals), ORIGINALS_CONTEXT);
 }
 
 export function decryptOriginals(encrypted: Uint8Array, encryptor: Pick<Encryptor, "decrypt">): Original[] {

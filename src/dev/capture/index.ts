@@ -189,7 +189,10 @@ function encryptCapture(request: RawCallback, encryptor: Encryptor): NewCaptured
 }
 
 /** @throws DecryptionError; EncryptionKeyMissing where the key that encrypted it is not configured any more */
-function decryptCapture({ requestId, receivedAt, encrypted }: CapturedRequest, encryptor: Encryptor) {
+export function decryptCapture(
+  { requestId, receivedAt, encrypted }: CapturedRequest,
+  encryptor: Pick<Encryptor, "decrypt">,
+) {
   const plain = Buffer.from(encryptor.decrypt(encrypted, contextOf(requestId)));
   const end = plain.indexOf(LINE_FEED);
   const head: Pick<RawCallback, "method" | "url" | "rawHeaders"> = JSON.parse(plain.toString("utf8", 0, end));

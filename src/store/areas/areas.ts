@@ -5,6 +5,7 @@ import { Attempts } from "./attempts.ts";
 import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
+import { Erasure } from "./erasure.ts";
 import { FailureLeases } from "./failure-leases.ts";
 import { Failures } from "./failures.ts";
 import { Leases } from "./lease.ts";
@@ -35,6 +36,7 @@ export function createAreas(database: Database) {
     callbacks: new Callbacks(database),
     failures: new Failures(database),
     originals: new Originals(database),
+    erasure: new Erasure(database),
     failureLeases: new FailureLeases(database),
     attempts: new Attempts(database),
     bulkReplays: new BulkReplays(database),

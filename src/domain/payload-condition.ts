@@ -1,0 +1,59 @@
+import { isJsonObject, type JsonValue, parseJson } from "./event.ts";
+
+/** A value at a path of payloads, such as `customer=cus_1`. */
+export interface PayloadCondition {
+  /** Names with dots between them; an array on the way stands for each of its members. */
+  readonly path: string;
+  readonly value: string;
+}
+
+/** In the place of what was erased. */
+export const ERASED = "[erased]";
+/** A shorter one may be a part of any text. */
+const LEAST_IN_TEXT = 4;
+/** The places at which platforms put an event's object: a path may begin at each. */
+const ROOTS = [[], ["data"], ["data", "object"]] as const;
+
+/** @param payload a parsed body; a form is an object of its fields */
+export function meetsCondition(payload: unknown, { path, value }: PayloadCondition): boolean {
+  const names = path.split(".");
+  return ROOTS.some((root) => valuesAt(payload, [...root, ...names]).some((found) => isValue(found, value)));
+}
+
+/** Whether a body as it was sent meets it: JSON, a form, or the beginning of one in a log entry. */
+export function bodyMeetsCondition(body: Uint8Array | string, condition: PayloadCondition): boolean {
+  const text = typeof body === "string" ? body : Buffer.from(body).toString();
+  const json = parseJson(text);
+  if (json !== undefined) return meetsCondition(json, condition);
+  if (meetsCondition(Object.fromEntries(new URLSearchParams(text)), condition)) return true;
+  // A log entry may hold the beginning of a long body.
+  return condition.value.length >= LEAST_IN_TEXT && text.includes(JSON.stringify(condition.value));
+}
+
+/** A copy in which nothing holds the value. */
+export function withoutValue(json: JsonValue, value: string): JsonValue {
+  if (typeof json === "string") return textWithoutValue(json, value);
+  if (Array.isArray(json)) return json.map((member) => withoutValue(member, value));
+  if (!isJsonObject(json)) return isValue(json, value) ? ERASED : json;
+  const members = Object.entries(json).map(([name, member]) => [
+    textWithoutValue(name, value),
+    withoutValue(member, value),
+  ]);
+  return Object.fromEntries(members);
+}
+
+export function textWithoutValue(text: string, value: string): string {
+  if (text === value) return ERASED;
+  if (value.length < LEAST_IN_TEXT) return text;
+  return text.replaceAll(value, () => ERASED).replaceAll(encodeURIComponent(value), () => ERASED);
+}
+
+function isValue(found: unknown, value: string): boolean {
+  return (typeof found === "string" || typeof found === "number") && String(found) === value;
+}
+
+function valuesAt(from: unknown, [name, ...rest]: readonly string[]): unknown[] {
+  if (Array.isArray(from)) return from.flatMap((member) => valuesAt(member, name === undefined ? [] : [name, ...rest]));
+  if (name === undefined) return [from];
+  return isJsonObject(from) && Object.hasOwn(from, name) ? valuesAt(from[name], rest) : [];
+}

@@ -1,0 +1,135 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type RawBuilder, sql } from "kysely";
+import { type EventKey, type JsonValue, textWithoutValue, withoutValue } from "../../domain/index.ts";
+import { Area, assign, equal, idIn, run, type TableName, type Values } from "../database.ts";
+
+/** Small, since a row may hold a whole body, and each is parsed or decrypted. */
+const STEP = 200;
+const ERASED_JSON = JSON.stringify({ erased: true });
+
+/** The columns that a search for payloads reads, each table's rows in the order of their ids. */
+const SCANNED = {
+  originals: sql`id, source, event_id, encrypted_block AS encrypted FROM oncehook_originals`,
+  failures: sql`id, source, event_id, encrypted_body AS encrypted FROM oncehook_failures`,
+  callbacks: sql`id, source, event_id, request_body AS text FROM oncehook_callbacks`,
+  notifications: sql`id, source, event_id, payload AS text FROM oncehook_notifications`,
+  captures: sql`id, request_id, encrypted_request AS encrypted FROM oncehook_captured_requests`,
+} as const;
+export type ScannedTable = keyof typeof SCANNED;
+
+export interface ScannedRow {
+  readonly id: number;
+  readonly source: string | null;
+  readonly eventId: string | null;
+  readonly requestId?: string;
+  readonly encrypted?: Uint8Array;
+  readonly text?: string;
+}
+
+/** Removes payloads, and leaves the records of their events: a late duplicate stays a duplicate. */
+export class Erasure extends Area {
+  /** Every row, with a turn of the event loop between the steps. */
+  async *scan(table: ScannedTable): AsyncGenerator<ScannedRow> {
+    for (let last = 0; ; await nextTurn()) {
+      const rows = await this.read<ScannedRow>`SELECT ${SCANNED[table]} WHERE id > ${last}
+        ORDER BY id LIMIT ${sql.lit(STEP)}`;
+      yield* rows;
+      const newest = rows.at(-1);
+      if (newest === undefined || rows.length < STEP) return;
+      last = newest.id;
+    }
+  }
+
+  /** Rows of the table `events`, of sources that had no handler. */
+  async *storedEvents(): AsyncGenerator<{ readonly source: string; readonly id: string; readonly data: string }> {
+    for (let after = sql`('', '')`; ; await nextTurn()) {
+      const rows = await this.read<{ source: string; id: string; data: string }>`SELECT source, id, data FROM events
+        WHERE (source, id) > ${after} ORDER BY source, id LIMIT ${sql.lit(STEP)}`;
+      yield* rows;
+      const newest = rows.at(-1);
+      if (newest === undefined || rows.length < STEP) return;
+      after = sql`(${newest.source}, ${newest.id})`;
+    }
+  }
+
+  /** @returns false where the block was changed or deleted meanwhile */
+  async replaceOriginals(id: number, before: Uint8Array, after: Uint8Array): Promise<boolean> {
+    const { changes } = await this.write`UPDATE oncehook_originals SET encrypted_block = ${after}
+      WHERE id = ${id} AND encrypted_block = ${before}`;
+    return changes > 0;
+  }
+
+  /** Its failure, its preparation, the errors of its attempts, and its result where that holds the value. */
+  async eraseEvent({ source, eventId }: EventKey, value: string): Promise<void> {
+    const key = equal({ eventId, source });
+    await this.database.transact(async (query) => {
+      await run(query, sql`DELETE FROM oncehook_failures WHERE ${key}`);
+      await run(query, sql`DELETE FROM oncehook_preparations WHERE ${key}`);
+      await run(query, sql`UPDATE oncehook_attempts SET error = '[erased]' WHERE ${key} AND error IS NOT NULL`);
+      const records = await run<{ result: string | null }>(
+        query,
+        sql`SELECT result FROM oncehook_records WHERE ${key}`,
+      );
+      const stored = records.rows[0]?.result ?? null;
+      const result = stored === null ? null : JSON.stringify(withoutValue(JSON.parse(stored), value));
+      if (result !== stored) await run(query, sql`UPDATE oncehook_records SET result = ${result} WHERE ${key}`);
+    });
+  }
+
+  async eraseStoredEvent({ source, eventId }: EventKey): Promise<void> {
+    await this.write`UPDATE events SET data = '{}', headers = NULL WHERE ${equal({ id: eventId, source })}`;
+  }
+
+  /** The log entries of an event that committed with its record, and the others of it. */
+  async callbackIds({ source, eventId }: EventKey): Promise<number[]> {
+    const rows = await this.read<{ id: number }>`
+      SELECT callback_id AS id FROM oncehook_records WHERE ${equal({ eventId, source })} AND callback_id IS NOT NULL
+      UNION SELECT id FROM oncehook_callbacks WHERE with_record = 0 AND ${equal({ eventId, source })}`;
+    return rows.map(({ id }) => id);
+  }
+
+  async eraseCallback(id: number, value: string): Promise<void> {
+    const [row] = await this.read<{
+      url: string;
+      requestHeaders: string;
+      error: string | null;
+      diagnosis: string | null;
+    }>`
+      SELECT url, request_headers, error, diagnosis FROM oncehook_callbacks WHERE id = ${id}`;
+    if (row === undefined) return;
+    const requestHeaders = JSON.stringify(withoutValue(JSON.parse(row.requestHeaders) as JsonValue, value));
+    const values: Values = {
+      url: textWithoutValue(row.url, value),
+      requestHeaders,
+      requestBody: "[erased]",
+      responseBody: "[erased]",
+      error: row.error === null ? null : "[erased]",
+      diagnosis: row.diagnosis === null ? null : textWithoutValue(row.diagnosis, value),
+    };
+    await this.write`UPDATE oncehook_callbacks SET ${assign(values)} WHERE id = ${id}`;
+  }
+
+  /** They stay as deliveries without a payload. */
+  async eraseNotifications(ids: readonly number[]): Promise<void> {
+    const { dialect, transact } = this.database;
+    if (ids.length === 0) return;
+    const ofThem = sql`notification_id IN (SELECT id FROM oncehook_notifications WHERE ${idIn(dialect, ids)})`;
+    await transact(async (query) => {
+      await run(query, sql`UPDATE oncehook_notifications SET payload = ${ERASED_JSON} WHERE ${idIn(dialect, ids)}`);
+      await run(query, sql`UPDATE oncehook_deliveries SET error = '[erased]' WHERE error IS NOT NULL AND ${ofThem}`);
+    });
+  }
+
+  async deleteCaptures(ids: readonly number[]): Promise<void> {
+    if (ids.length > 0) await this.remove("oncehook_captured_requests", idIn(this.database.dialect, ids));
+  }
+
+  /** A key of an order that is the value. Late events of it are not known as stale any more. */
+  async deleteOrderKeys(value: string): Promise<void> {
+    await this.remove("oncehook_order_keys", sql`order_key = ${value}`);
+  }
+
+  private async remove(table: TableName, where: RawBuilder<unknown>): Promise<void> {
+    await this.write`DELETE FROM ${sql.table(table)} WHERE ${where}`;
+  }
+}

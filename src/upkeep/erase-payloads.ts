@@ -1,0 +1,186 @@
+import { createHash } from "node:crypto";
+import { decryptCapture } from "../dev/capture/index.ts";
+import {
+  bodyMeetsCondition,
+  ERASED,
+  type EventKey,
+  keyText,
+  meetsCondition,
+  type PayloadCondition,
+  parseJson,
+  textWithoutValue,
+} from "../domain/index.ts";
+import { failureContext, type Receiver } from "../pipeline/index.ts";
+import { decryptOriginals, encryptOriginals, type Original, type ScannedRow } from "../store/index.ts";
+
+/** The counts of an erasure, and the proof of which events it was of. */
+export interface ErasureReport {
+  readonly events: number;
+  readonly originals: number;
+  readonly callbacks: number;
+  /** They are not run any more. */
+  readonly failures: number;
+  readonly notifications: number;
+  readonly captures: number;
+  /** No configured key decrypts them. */
+  readonly unreadable: number;
+  /** SHA-256 in hex of the sources and ids of the events, sorted, one a line. The value is not in it. */
+  readonly digest: string;
+}
+
+interface Found {
+  readonly keys: Map<string, EventKey>;
+  readonly storedEvents: EventKey[];
+  readonly callbacks: Set<number>;
+  readonly failures: Set<string>;
+  readonly captures: number[];
+  unreadable: number;
+}
+
+type Dependencies = Pick<Receiver, "store" | "encryptor" | "log">;
+
+/**
+ * Removes a person's payloads from all that is stored: originals, log entries, failures, notifications, preparations,
+ * errors of attempts, captured callbacks. Records stay. An event that comes meanwhile is of the next erasure.
+ * @param options.isDryRun only counts
+ */
+export async function erasePayloads(
+  condition: PayloadCondition,
+  { isDryRun }: { readonly isDryRun: boolean },
+  dependencies: Dependencies,
+): Promise<ErasureReport> {
+  const { store } = dependencies;
+  const { erasure } = store;
+  const found = await findEvents(condition, dependencies);
+  for (const key of found.keys.values()) for (const id of await erasure.callbackIds(key)) found.callbacks.add(id);
+  const notifications: number[] = [];
+  for await (const { id, source, eventId, text = "" } of erasure.scan("notifications")) {
+    const isOfEvent = source !== null && eventId !== null && found.keys.has(keyText({ source, eventId }));
+    if (isOfEvent || bodyMeetsCondition(text, condition)) notifications.push(id);
+  }
+  const originals = await eraseOriginals(found, condition, isDryRun, dependencies);
+  if (!isDryRun) {
+    for (const id of found.callbacks) await erasure.eraseCallback(id, condition.value);
+    for (const key of found.keys.values()) await erasure.eraseEvent(key, condition.value);
+    for (const key of found.storedEvents) await erasure.eraseStoredEvent(key);
+    await erasure.eraseNotifications(notifications);
+    await erasure.deleteCaptures(found.captures);
+    await erasure.deleteOrderKeys(condition.value);
+  }
+  return {
+    events: found.keys.size,
+    originals,
+    callbacks: found.callbacks.size,
+    failures: found.failures.size,
+    notifications: notifications.length,
+    captures: found.captures.length,
+    unreadable: found.unreadable,
+    digest: digestOf([...found.keys.values()]),
+  };
+}
+
+/** In one pass over each table: payloads have no index. */
+async function findEvents(condition: PayloadCondition, { store, encryptor, log }: Dependencies): Promise<Found> {
+  const { erasure, storedEvents } = store;
+  const found: Found = {
+    keys: new Map(),
+    storedEvents: [],
+    callbacks: new Set(),
+    failures: new Set(),
+    captures: [],
+    unreadable: 0,
+  };
+  const add = (key: EventKey) => void found.keys.set(keyText(key), key);
+  const orUnread = <Value>({ id }: ScannedRow, decrypt: () => Value): Value | undefined => {
+    try {
+      return decrypt();
+    } catch (err) {
+      found.unreadable += 1;
+      log.warn({ err, id }, "a stored payload cannot be decrypted, so an erasure passed it over");
+      return undefined;
+    }
+  };
+  for await (const row of erasure.scan("originals"))
+    for (const original of orUnread(row, () => decryptOriginals(bytesOf(row), encryptor)) ?? [])
+      if (bodyMeetsCondition(original.body, condition)) add(keyOf(original));
+  for await (const row of erasure.scan("failures")) {
+    const key = { source: String(row.source), eventId: String(row.eventId) };
+    const body = orUnread(row, () => encryptor.decrypt(bytesOf(row), failureContext(key)));
+    if (body !== undefined && keptBodies(body).some((one) => bodyMeetsCondition(one, condition))) {
+      add(key);
+      found.failures.add(keyText(key));
+    }
+  }
+  for await (const { id, source, eventId, text = "" } of erasure.scan("callbacks")) {
+    if (!bodyMeetsCondition(text, condition)) continue;
+    found.callbacks.add(id);
+    if (source !== null && eventId !== null) add({ source, eventId });
+  }
+  if (await storedEvents.exist())
+    for await (const { source, id, data } of erasure.storedEvents())
+      if (meetsCondition({ data: parseJson(data) }, condition)) {
+        add({ source, eventId: id });
+        found.storedEvents.push({ source, eventId: id });
+      }
+  for await (const row of erasure.scan("captures")) {
+    const { id, requestId = "" } = row;
+    const captured = { id, requestId, receivedAt: "", encrypted: bytesOf(row) };
+    const body = orUnread(row, () => decryptCapture(captured, encryptor).body);
+    if (body !== undefined && bodyMeetsCondition(body, condition)) found.captures.push(id);
+  }
+  return found;
+}
+
+/** A failure holds an event's envelope, or a whole request with its body in base64. */
+function keptBodies(body: Uint8Array): readonly (Uint8Array | string)[] {
+  const request = parseJson(Buffer.from(body).toString()) as { readonly body?: unknown } | undefined;
+  return typeof request?.body === "string" ? [body, Buffer.from(request.body, "base64")] : [body];
+}
+
+/** Rewrites the blocks that hold such events. @returns how many originals lost their body */
+async function eraseOriginals(
+  { keys }: Pick<Found, "keys">,
+  { value }: PayloadCondition,
+  isDryRun: boolean,
+  { store, encryptor }: Dependencies,
+): Promise<number> {
+  let erased = 0;
+  for await (const row of store.erasure.scan("originals")) {
+    const before = bytesOf(row);
+    const originals = readableOriginals(before, encryptor);
+    const count = originals.filter((one) => keys.has(keyText(keyOf(one)))).length;
+    if (count === 0) continue;
+    erased += count;
+    const after = originals.map((one) => (keys.has(keyText(keyOf(one))) ? withoutPayload(one, value) : one));
+    if (!isDryRun) await store.erasure.replaceOriginals(row.id, before, encryptOriginals(after, encryptor));
+  }
+  return erased;
+}
+
+/** Those of an unreadable block were counted before. */
+function readableOriginals(encrypted: Uint8Array, encryptor: Receiver["encryptor"]): readonly Original[] {
+  try {
+    return decryptOriginals(encrypted, encryptor);
+  } catch {
+    return [];
+  }
+}
+
+const bytesOf = ({ encrypted }: ScannedRow) => encrypted as Uint8Array;
+
+function withoutPayload(original: Original, value: string): Original {
+  const { rawHeaders, target } = original;
+  return {
+    ...original,
+    target: textWithoutValue(target, value),
+    rawHeaders: rawHeaders.map((text) => textWithoutValue(text, value)),
+    body: Buffer.from(ERASED),
+  };
+}
+
+const keyOf = ({ source, eventId }: EventKey): EventKey => ({ source, eventId });
+
+function digestOf(keys: readonly EventKey[]): string {
+  const lines = keys.map(({ source, eventId }) => `${source}/${eventId}\n`).toSorted();
+  return createHash("sha256").update(lines.join("")).digest("hex");
+}

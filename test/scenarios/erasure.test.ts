@@ -1,0 +1,159 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ERASED, meetsCondition, withoutValue } from "../../src/domain/index.ts";
+import { defineHandler } from "../../src/handlers/index.ts";
+import { failureContext } from "../../src/pipeline/index.ts";
+import { decryptOriginals } from "../../src/store/index.ts";
+import { backupSqlite } from "../../src/store/sqlite/index.ts";
+import { createEncryptor } from "../../src/system/index.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
+import { rowsOf } from "../support/effects.ts";
+import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
+
+const ENCRYPTOR = createEncryptor(Buffer.alloc(32, 7));
+const CUSTOMER = "cus_of_the_erased_person";
+const OPTIONS: ReceiverOptions = {
+  sources: { shop: shop({ answer: "inline" }) },
+  handlers: [
+    defineHandler({
+      source: "shop",
+      type: "order",
+      data: z.looseObject({ customer: z.string(), fails: z.boolean().optional() }),
+      async handle({ event, notify }) {
+        const { customer, fails = false } = event.data;
+        if (fails) throw new Error(`no account of ${customer}`);
+        await notify("ordered", { customer });
+        return { customer, id: event.event_id };
+      },
+    }),
+  ],
+};
+const erase = async (receiver: TestReceiver, body: object, query = "") =>
+  receiver.admin(`/api/v1/erasures${query}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+const WHERE = { path: "customer", value: CUSTOMER };
+
+/** Two handled events of the person and one that failed, a duplicate, and an event of somebody else. */
+async function deliverAll(receiver: TestReceiver): Promise<void> {
+  for (const id of ["e1", "e2", "e2"]) await deliverToShop(receiver, { id, customer: CUSTOMER });
+  await deliverToShop(receiver, { id: "failed", customer: CUSTOMER, fails: true });
+  await deliverToShop(receiver, { id: "other", customer: "cus_other" });
+}
+
+/** All rows of Oncehook's tables, with what they have encrypted. */
+async function everything({ target }: TestReceiver): Promise<string> {
+  const names =
+    target.dialect === "sqlite"
+      ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'oncehook_%'"
+      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'oncehook_%'";
+  const texts: string[] = [];
+  for (const { name } of await rowsOf(target, names)) {
+    const rows = await rowsOf(target, `SELECT * FROM ${String(name)}`);
+    texts.push(JSON.stringify(rows));
+    for (const row of rows) texts.push(...decrypted(row));
+  }
+  return texts.join("\n");
+}
+
+function decrypted(row: Record<string, unknown>): string[] {
+  if (row.encrypted_block !== undefined)
+    return decryptOriginals(row.encrypted_block as Uint8Array, ENCRYPTOR).map(
+      ({ body, ...head }) => JSON.stringify(head) + Buffer.from(body).toString(),
+    );
+  if (row.encrypted_body === undefined) return [];
+  const context = failureContext({ source: String(row.source), eventId: String(row.event_id) });
+  return [Buffer.from(ENCRYPTOR.decrypt(row.encrypted_body as Uint8Array, context)).toString()];
+}
+
+describeFullOnPostgres("erasing a person's payloads on %s", (dialect) => {
+  it("an erasure leaves the value in no table, and the payloads of others as they are", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverAll(receiver);
+        const counted = (await erase(receiver, WHERE, "?dry_run=true")).body as Record<string, unknown>;
+        const counts = { events: 3, originals: 3, callbacks: 4, failures: 1, notifications: 2, captures: 0 };
+        expect(counted).toMatchObject({ ...counts, unreadable: 0, dry_run: true });
+        expect(await everything(receiver)).toContain(CUSTOMER);
+        const erased = (await erase(receiver, WHERE)).body as Record<string, unknown>;
+        expect(erased).toEqual({ ...counted, dry_run: false });
+        const left = await everything(receiver);
+        expect(left).not.toContain(CUSTOMER);
+        expect(left).toContain('"customer":"cus_other"');
+        expect((await erase(receiver, WHERE)).body).toMatchObject({ events: 0, callbacks: 0 });
+      },
+      OPTIONS,
+    ));
+
+  it("a late duplicate of an erased event is a duplicate, and its result is without the value", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverAll(receiver);
+        await erase(receiver, WHERE);
+        const { body } = await deliverToShop(receiver, { id: "e1", customer: CUSTOMER });
+        expect(body.status).toBe("already_processed");
+        const [record] = await rowsOf(receiver.target, "SELECT result FROM oncehook_records WHERE event_id = 'e1'");
+        expect(JSON.parse(String(record?.result))).toEqual({ customer: ERASED, id: "e1" });
+        expect(await receiver.count("oncehook_records")).toBe(3);
+      },
+      OPTIONS,
+    ));
+
+  it("the audit log has the proof of an erasure: path, counts and digest, and never the value", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverAll(receiver);
+        const { body } = await erase(receiver, WHERE);
+        const { digest } = body as { digest: string };
+        expect(digest).toMatch(/^[0-9a-f]{64}$/);
+        const { items } = (await receiver.admin("/api/v1/audit?action=erasure.done")).body as { items: object[] };
+        expect(items).toMatchObject([{ outcome: "done", detail: { path: "customer", events: 3, digest } }]);
+        const all = JSON.stringify(await rowsOf(receiver.target, "SELECT * FROM oncehook_audit"));
+        expect(all).toContain("erasure.start");
+        expect(all).not.toContain(CUSTOMER);
+      },
+      OPTIONS,
+    ));
+});
+
+it("a backup after an erasure does not have the value", () =>
+  withReceiver(
+    "sqlite",
+    async (receiver) => {
+      await deliverAll(receiver);
+      await erase(receiver, WHERE);
+      const path = receiver.target.url.slice("sqlite:".length);
+      await backupSqlite(path, `${path}.backup`);
+      expect(await readFile(`${path}.backup`, "latin1")).not.toContain(CUSTOMER);
+    },
+    OPTIONS,
+  ));
+
+describe("a condition on payloads", () => {
+  const of = (path: string, value: string) => ({ path, value });
+
+  it.each([
+    ["customer", { customer: "cus_1" }],
+    ["customer", { data: { customer: "cus_1" } }],
+    ["customer", { data: { object: { customer: "cus_1" } } }],
+    ["customer.id", { customer: { id: "cus_1" } }],
+    ["lines.customer", { lines: [{ customer: "cus_2" }, { customer: "cus_1" }] }],
+    ["customers", { customers: ["cus_2", "cus_1"] }],
+  ])("a value at the path %s is found: %j", (path, payload) => {
+    expect(meetsCondition(payload, of(path, "cus_1"))).toBe(true);
+    expect(meetsCondition(payload, of(path, "cus_"))).toBe(false);
+  });
+
+  it("a copy without the value has it neither in names, nor in texts, nor as a number", () => {
+    const json = { of_cus_1: "from cus_1", id: 4200, list: ["cus_1", { id: "x" }] };
+    expect(JSON.stringify(withoutValue(json, "cus_1"))).not.toContain("cus_1");
+    expect(withoutValue(json, "4200")).toMatchObject({ id: ERASED });
+  });
+});
