@@ -67,6 +67,16 @@ export function createAdminClient(options: AdminClientOptions) {
      */
     live: (filters: CallbackFilters = {}, { signal }: { readonly signal?: AbortSignal } = {}) =>
       readLive((headers, ends) => open("GET", "live", { query: filters, headers, signal: ends }), signal),
+    search: {
+      /**
+       * Callbacks by any value: whole values first, then beginnings, then texts. A page may have few items, or none, and still a
+       * cursor that goes on looking.
+       */
+      find: (query: api.InputOf<typeof api.SEARCH_QUERY>) => request<api.SearchPageView>("GET", "search", { query }),
+      /** Ways to go on with what has been typed so far. */
+      suggest: (q: string) =>
+        request<{ readonly items: readonly api.SuggestionView[] }>("GET", "search/suggestions", { query: { q } }),
+    },
     overview: (span: api.OverviewView["span"] = "hour") =>
       request<api.OverviewView>("GET", "overview", { query: { span } }),
     events: {

@@ -18,6 +18,7 @@ import { registerOAuth } from "./oauth-routes.ts";
 import { HttpError, registerDescription } from "./operation.ts";
 import { registerOverview } from "./overview-routes.ts";
 import { registerProblems } from "./problem-routes.ts";
+import { registerSearch } from "./search/search-routes.ts";
 import { registerSources } from "./source-routes.ts";
 import { parseRequest } from "./validation-message.ts";
 
@@ -28,6 +29,7 @@ const OPERATIONS = [
   registerHealth,
   registerCallbacks,
   registerExports,
+  registerSearch,
   registerLive,
   registerOverview,
   registerEvents,

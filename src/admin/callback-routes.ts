@@ -2,9 +2,10 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type CallbackFilter, OUTCOMES } from "../domain/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
+import { compressed } from "./compressed.ts";
 import { HttpError, operation } from "./operation.ts";
 import { time as isoTimeSchema } from "./page-schemas.ts";
-import { presentCallback } from "./present.ts";
+import { presentCallback, presentCallbackRow } from "./present.ts";
 import * as input from "./request-parameters.ts";
 import { filterText } from "./request-parameters.ts";
 import type { CallbackPage } from "./schemas.ts";
@@ -92,7 +93,7 @@ const LIST = operation({
     200: [
       "A page of it.",
       {
-        pageOf: "Callback",
+        pageOf: "CallbackRow",
         also: {
           searched_until: isoTimeSchema()
             .nullable()
@@ -112,13 +113,13 @@ const GET = operation({
 });
 /** Both routes flush the log first: a callback is visible as soon as it has its response. */
 export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
-  app.get("/api/v1/callbacks", LIST, async ({ query }): Promise<CallbackPage> => {
+  app.get("/api/v1/callbacks", { ...LIST, onSend: compressed }, async ({ query }): Promise<CallbackPage> => {
     const filter = callbackFilter(query);
     await callbackLog.flush();
     const search = { ...input.pageAt(query), budgetMs: input.BUDGET_MS };
     const { callbacks, next, searchedUntil } = await store.callbacks.search(filter, search);
     const next_cursor = input.cursorAt(next);
-    return { items: callbacks.map(presentCallback), next_cursor, searched_until: searchedUntil };
+    return { items: callbacks.map(presentCallbackRow), next_cursor, searched_until: searchedUntil };
   });
   app.get("/api/v1/callbacks/:id", GET, async ({ params }) => {
     await callbackLog.flush();

@@ -7,11 +7,12 @@ import type { SearchPage } from "../store/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { RouteDependencies } from "./admin-dependencies.ts";
 import { CALLBACK_FILTER, callbackFilter } from "./callback-routes.ts";
+import { CALLBACK } from "./callback-schemas.ts";
 import { csvLine } from "./csv-line.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentCallback, presentFailure } from "./present.ts";
 import * as input from "./request-parameters.ts";
-import { CALLBACK, FAILURE } from "./schemas.ts";
+import { FAILURE } from "./schemas.ts";
 
 const FORMAT = { format: z.enum(["ndjson", "csv"]).default("ndjson") };
 type Format = z.output<typeof FORMAT.format>;
@@ -38,7 +39,8 @@ const EXPORT_FAILURES = operation({
 
 /** Each searches for half of the time. */
 const MAX_EXPORTS = 4;
-const CALLBACK_COLUMNS = [...Object.keys(CALLBACK.shape), "event_state"];
+/** A claim can be read again from the body and the headers, which a file has. */
+const CALLBACK_COLUMNS = [...Object.keys(CALLBACK.shape).filter((name) => name !== "claimed"), "event_state"];
 const FAILURE_COLUMNS = Object.keys(FAILURE.shape);
 
 export function registerExports(app: FastifyInstance, deps: RouteDependencies): void {
@@ -50,7 +52,10 @@ export function registerExports(app: FastifyInstance, deps: RouteDependencies): 
     const pages: ReadPage = async (page) => {
       const { callbacks, next } = await store.callbacks.search(filter, page);
       const states = await store.callbacks.eventStates(callbacks);
-      const rows = callbacks.map((row, index) => ({ ...presentCallback(row), event_state: states[index] ?? null }));
+      const rows = callbacks.map((row, index) => {
+        const { claimed: _claimed, ...view } = presentCallback(row);
+        return { ...view, event_state: states[index] ?? null };
+      });
       return { rows, next };
     };
     const file = { name: "callbacks", columns: CALLBACK_COLUMNS, format, pages };

@@ -9,6 +9,7 @@ export type * from "./admin-dependencies.ts";
 export { createAdminListener } from "./admin-listener.ts";
 export type { AlertView } from "./alert-schemas.ts";
 export type { CALLBACK_FILTER } from "./callback-routes.ts";
+export type * from "./callback-schemas.ts";
 export { createEmbeddedAdmin, type EmbeddedAdmin } from "./embedded/embedded-admin.ts";
 export type { ErasureView } from "./erasure-schema.ts";
 export type * from "./gap-schema.ts";
@@ -17,3 +18,4 @@ export { presentFailure, presentNotification, presentRecord } from "./present.ts
 export type * from "./problem-schemas.ts";
 export type * from "./request-parameters.ts";
 export type * from "./schemas.ts";
+export type { SEARCH_QUERY } from "./search/search-routes.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { JsonObject } from "../domain/index.ts";
+import { claimOf, type JsonObject } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
 import { givesUpAtOf } from "../pipeline/index.ts";
 import type {
@@ -9,7 +9,9 @@ import type {
   StoredFailure,
   StoredRecord,
 } from "../store/index.ts";
+import * as callbacks from "./callback-schemas.ts";
 import * as schemas from "./schemas.ts";
+import type { FoundCallback } from "./search/search-callbacks.ts";
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -37,8 +39,8 @@ export function presentFailure(row: StoredFailure, receiver: Parameters<typeof g
   return failureFields({ ...row, givesUpAt: givesUpAtOf(row, receiver) });
 }
 
-const callbackFields = presenterOf(schemas.CALLBACK);
-export function presentCallback(row: StoredCallback): schemas.CallbackView {
+const callbackFields = presenterOf(callbacks.CALLBACK);
+export function presentCallback(row: StoredCallback): callbacks.CallbackView {
   return callbackFields({
     ...row,
     timestamp: row.receivedAt,
@@ -46,7 +48,23 @@ export function presentCallback(row: StoredCallback): schemas.CallbackView {
     body: row.requestBody,
     diagnosis: row.diagnosis ?? null,
     leftOut: row.leftOut ?? null,
+    claimed: presentClaim(row),
   });
+}
+
+/** In a list; see `CALLBACK_ROW`. */
+export function presentCallbackRow(row: StoredCallback): callbacks.CallbackRowView {
+  const { headers: _headers, body: _body, response_body: _response, ...shown } = presentCallback(row);
+  return shown;
+}
+
+export function presentFound({ row, match }: FoundCallback): callbacks.FoundCallbackView {
+  return { ...presentCallbackRow(row), matched: match };
+}
+
+function presentClaim(row: StoredCallback): callbacks.CallbackView["claimed"] {
+  const claim = claimOf(row);
+  return claim === undefined ? null : { event_id: claim.eventId, event_type: claim.eventType };
 }
 
 const notificationFields = presenterOf(schemas.NOTIFICATION);

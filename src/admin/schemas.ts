@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { FAILURE_STATES } from "../domain/index.ts";
+import { FAILURE_STATES, type MatchKind } from "../domain/index.ts";
+import {
+  CALLBACK,
+  CALLBACK_ROW,
+  type CallbackRowView,
+  FOUND_CALLBACK,
+  type FoundCallbackView,
+  SUGGESTION,
+} from "./callback-schemas.ts";
 import { ERASURE } from "./erasure-schema.ts";
 import { GAP } from "./gap-schema.ts";
 import * as page from "./page-schemas.ts";
@@ -24,46 +32,6 @@ export const BULK_REPLAY = view("The replay of all failures that a filter finds.
 
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
-
-const DIAGNOSIS = view("Why it was not authentic; null for others, and where it was not looked into.", {
-  code: z.string().describe("A code of docs/errors.md."),
-  message: z.string().describe("What was found."),
-  remedy: z.string().describe("What to do about it."),
-  confirmed: z
-    .boolean()
-    .describe("Whether a secret or key that is known here made what came, so that no other sender made it."),
-});
-
-const LEFT_OUT = view("Of a row that stands for callbacks without rows of their own; null for all others.", {
-  reason: z
-    .enum(["rejected_bound", "unknown_address", "buffer_full", "row_refused", "body_bound", "output_bound"])
-    .describe("Which bound left them out: docs/hardening.md."),
-  count: z.int(),
-  addresses: z.int().describe("From how many remote addresses, counted up to 1,000."),
-  first: time(),
-  last: time(),
-});
-
-export const CALLBACK = view(`A row of the callback log, secrets masked. \`outcome\` is ${OUTCOME_NAMES}.`, {
-  id: z.int(),
-  request_id: z.string(),
-  timestamp: time(),
-  source: z.string().nullable(),
-  event_id: z.string().nullable(),
-  event_type: z.string().nullable(),
-  method: z.string(),
-  url: z.string(),
-  remote_address: z.string(),
-  headers: z.record(z.string(), z.string()),
-  body: z.string(),
-  outcome: z.string(),
-  response_status: z.int(),
-  response_body: z.string(),
-  processing_ms: z.number(),
-  error: z.string().nullable(),
-  diagnosis: DIAGNOSIS.nullable(),
-  left_out: LEFT_OUT.nullable(),
-});
 
 export const EVENT = view("The record of an event that was handled.", {
   id: z.int(),
@@ -248,6 +216,9 @@ export type RelearnView = z.infer<typeof RELEARN>;
 
 export const SCHEMAS = {
   Callback: CALLBACK,
+  CallbackRow: CALLBACK_ROW,
+  FoundCallback: FOUND_CALLBACK,
+  Suggestion: SUGGESTION,
   Event: EVENT,
   Failure: FAILURE,
   Replay: REPLAY,
@@ -275,7 +246,6 @@ export const SCHEMAS = {
 } as const;
 
 export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;
-export type CallbackView = z.infer<typeof CALLBACK>;
 export type EventView = z.infer<typeof EVENT>;
 export type FailureView = z.infer<typeof FAILURE>;
 export type ReplayView = z.infer<typeof REPLAY>;
@@ -290,7 +260,17 @@ export interface PageOf<Item> {
 }
 
 /** A page of the callback log; a bounded look, which goes on with its cursor. */
-export interface CallbackPage extends PageOf<CallbackView> {
+export interface CallbackPage extends PageOf<CallbackRowView> {
   /** How far back the search has come, in ISO 8601; null at the end. */
+  readonly searched_until: string | null;
+}
+
+/** A page of a search: exact matches first, then beginnings, then texts; newest first within each. */
+export interface SearchPageView extends PageOf<FoundCallbackView> {
+  /** The kind of match that the next page looks for; null at the end. */
+  readonly searching: MatchKind | null;
+  /** How much of the log has been searched for it, from 0 to 1. */
+  readonly progress: number;
+  /** How far back the log was read for texts, in ISO 8601; null before that, and at the end. */
   readonly searched_until: string | null;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import type { AdminClient, CallbackView, OverviewView, SessionView } from "../admin-client/index.ts";
+import type { AdminClient, CallbackRowView, OverviewView, SessionView } from "../admin-client/index.ts";
 import { APPLICATION_PREFIX, savedAdminToken } from "../config/index.ts";
 import { type AdminOptions, adminCommand, printAnswer } from "./call-admin.ts";
 import { outcomesText } from "./outcome-counts.ts";
@@ -10,7 +10,7 @@ import { escapeControls, shortText, timeText, UTC_OPTION, type ZoneOptions } fro
 interface Status {
   readonly session: SessionView;
   readonly overview: OverviewView;
-  readonly last_callback: CallbackView | null;
+  readonly last_callback: CallbackRowView | null;
 }
 
 export function statusCommand(): Command {
@@ -57,14 +57,13 @@ function statusText({ session, overview, last_callback: last }: Status, zone: Zo
   return rows.map(([name = "", value = ""]) => `${name.padEnd(13)}  ${value}\n`).join("");
 }
 
-/** They are grouped by their cause, each with what to do. */
-const CAUSES = ["exhausted_failures", "rejected_failures", "dead_notifications"];
-
 /** The most urgent one. */
-function nextStep({ needs_attention, alerts }: OverviewView, last: CallbackView | null): string {
+function nextStep({ needs_attention, alerts }: OverviewView, last: CallbackRowView | null): string {
   const kinds = new Set(needs_attention.map(({ kind }) => kind));
   if (kinds.has("refused_source")) return "oncehook doctor";
-  if (CAUSES.some((kind) => kinds.has(kind))) return "oncehook problems";
+  if (kinds.has("exhausted_failures")) return "oncehook failures --state exhausted";
+  if (kinds.has("rejected_failures")) return "oncehook failures --state rejected";
+  if (kinds.has("dead_notifications")) return "oncehook notifications --state dead";
   if (needs_attention.length > 0) return alerts.length > 0 ? "oncehook alerts" : "oncehook sources";
   if (last === null) return "oncehook sources (the address to register), oncehook send (a test callback)";
   return "none; oncehook tail shows callbacks as they come, oncehook --help all commands";

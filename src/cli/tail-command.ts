@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Command } from "commander";
-import type { AdminClient, CallbackFilters, CallbackView } from "../admin-client/index.ts";
+import type { AdminClient, CallbackFilters, CallbackRowView } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, wholeNumber } from "./call-admin.ts";
 import {
   coloredStatus,
@@ -59,13 +59,15 @@ async function tail(client: AdminClient, options: TailOptions, signal: AbortSign
 
 async function printLast({ callbacks }: AdminClient, filters: CallbackFilters, options: TailOptions, lines: Lines) {
   const { items } = await callbacks.list({ ...filters, limit: options.last });
-  await print(items.toReversed(), lines);
+  // As JSON each line is whole, as those that follow from the stream are.
+  const shown = options.json === true ? await Promise.all(items.map(({ id }) => callbacks.get(id))) : items;
+  await print(shown.toReversed(), lines);
   return new Set(items.map(({ id }) => id));
 }
 
-type Lines = (callback: CallbackView) => string;
+type Lines = (callback: CallbackRowView) => string;
 
-async function print(callbacks: readonly CallbackView[], lines: Lines): Promise<void> {
+async function print(callbacks: readonly CallbackRowView[], lines: Lines): Promise<void> {
   if (callbacks.length === 0) return;
   // Waits for a slow reader of the pipe.
   if (!process.stdout.write(`${callbacks.map(lines).join("\n")}\n`)) await once(process.stdout, "drain");
@@ -78,7 +80,7 @@ function linesOf(options: TailOptions): Lines {
     if (options.json === true) return escapedJson(callback);
     const line = lineOf(callback, options);
     // A receiver of an earlier version looks into nothing.
-    const { diagnosis } = callback as Partial<CallbackView>;
+    const { diagnosis } = callback as Partial<CallbackRowView>;
     if (diagnosis == null) return line;
     const cause = JSON.stringify([callback.source, diagnosis.code, diagnosis.message]);
     if (explained.has(cause)) return line;
@@ -91,7 +93,7 @@ function linesOf(options: TailOptions): Lines {
 
 const MAX_EXPLAINED = 1_000;
 
-function lineOf(callback: CallbackView, zone: ZoneOptions): string {
+function lineOf(callback: CallbackRowView, zone: ZoneOptions): string {
   const { response_status: status, processing_ms: ms } = callback;
   return [
     timeText(callback.timestamp, zone),

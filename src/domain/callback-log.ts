@@ -93,6 +93,8 @@ export interface CallbackFilter {
   readonly to?: string | undefined;
   readonly source?: string | undefined;
   readonly eventType?: string | undefined;
+  /** How the event type begins, such as `invoice.`. */
+  readonly eventTypePrefix?: string | undefined;
   readonly eventId?: string | undefined;
   readonly remoteAddress?: string | undefined;
   /** Any of these. */
@@ -101,6 +103,8 @@ export interface CallbackFilter {
   readonly statuses?: readonly [first: number, last: number] | undefined;
   /** A part of the masked body. The letters A to Z match a to z; every other character matches itself. */
   readonly text?: string | undefined;
+  /** A part of the masked body, a header, the URL, an id or the address, compared as `text` is. */
+  readonly anywhere?: string | undefined;
 }
 
 /** Every outcome that a row of the log can have. */
@@ -115,16 +119,25 @@ export const OUTCOMES: readonly string[] = [
 
 /** Whether a filter selects a row, as the database decides it. */
 export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): boolean {
-  const { from, to, source, eventType, eventId, remoteAddress, outcomes, statuses, text } = filter;
+  const { from, to, source, eventType, eventTypePrefix, eventId, remoteAddress, outcomes, statuses, text } = filter;
   if (from !== undefined && row.receivedAt < from) return false;
   if (to !== undefined && row.receivedAt >= to) return false;
   if (source !== undefined && row.source !== source) return false;
   if (eventType !== undefined && row.eventType !== eventType) return false;
+  if (eventTypePrefix !== undefined && row.eventType?.startsWith(eventTypePrefix) !== true) return false;
   if (eventId !== undefined && row.eventId !== eventId) return false;
   if (remoteAddress !== undefined && row.remoteAddress !== remoteAddress) return false;
   if (outcomes !== undefined && !outcomes.includes(row.outcome)) return false;
   if (statuses !== undefined && (row.responseStatus < statuses[0] || row.responseStatus > statuses[1])) return false;
-  return text === undefined || lowerAscii(row.requestBody).includes(lowerAscii(text));
+  if (text !== undefined && !lowerAscii(row.requestBody).includes(lowerAscii(text))) return false;
+  return filter.anywhere === undefined || isAnywhere(lowerAscii(filter.anywhere), row);
+}
+
+function isAnywhere(text: string, row: CallbackLogEntry): boolean {
+  const { requestBody, requestHeaders, url, requestId, eventId, remoteAddress } = row;
+  return [requestBody, requestHeaders, url, requestId, eventId ?? "", remoteAddress].some((column) =>
+    lowerAscii(column).includes(text),
+  );
 }
 
 /** Both databases fold only these letters, whatever their locale. */

@@ -60,7 +60,10 @@ export async function erasePayloads(
   }
   const originals = await eraseOriginals(found, condition, isDryRun, dependencies);
   if (!isDryRun) {
+    // Again afterwards: the index may have been built from the rows meanwhile.
+    await store.valueIndex.forget([...found.callbacks]);
     for (const id of found.callbacks) await erasure.eraseCallback(id, condition.value);
+    await store.valueIndex.forget([...found.callbacks]);
     for (const key of found.keys.values()) await erasure.eraseEvent(key, condition.value);
     for (const key of found.storedEvents) await erasure.eraseStoredEvent(key);
     await erasure.eraseNotifications(notifications);

@@ -2,3 +2,4 @@ export { erasePayloads } from "./erase-payloads.ts";
 export { createCallbackAppender, createRetentionSweep, type RetentionSweep, startRetentionJob } from "./retention.ts";
 export { createRollupWriter } from "./rollup-writer.ts";
 export { createSlowHandlerReport, slowHandlerTexts } from "./slow-handlers.ts";
+export { createValueIndexer, type ValueIndexer } from "./value-indexer.ts";

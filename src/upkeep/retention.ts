@@ -69,6 +69,7 @@ export function createRetentionSweep(
     const limits = { callbacks: daysAgo(logDays), ...records, ...refused, untimedSources, now };
     const swept = await store.retention.sweep(limits, isStopping);
     if (swept.callbacks + swept.records + swept.stale > 0) log.info({ ...swept }, "the retention job deleted rows");
+    await store.valueIndex.sweep(isStopping);
     if (isStopping()) return;
     // Captured requests are deleted once CAPTURE is off.
     await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());

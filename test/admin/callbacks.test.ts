@@ -53,7 +53,12 @@ describeFullOnPostgres("GET /api/v1/callbacks on %s", (dialect) => {
       await sendOfEveryKind(receiver);
       const { items } = await clientOf(receiver).callbacks.list({ status: 401 });
       const id = Number(items[0]?.id);
-      expect(await clientOf(receiver).callbacks.get(id)).toEqual(items[0]);
+      expect(await clientOf(receiver).callbacks.get(id)).toEqual({
+        ...items[0],
+        headers: expect.objectContaining({ "x-signature": "[masked]" }),
+        body: expect.stringContaining('"forged"'),
+        response_body: '{"error":"invalid signature"}',
+      });
       conforms(`${LIST}/{id}`, "get", await receiver.admin(`${LIST}/${id}`));
       const none = await receiver.admin(`${LIST}/${id + 1_000}`);
       conforms(`${LIST}/{id}`, "get", none);

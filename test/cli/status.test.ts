@@ -38,7 +38,7 @@ it("oncehook without a command shows whether the receiver responds, what is open
       expect(stdout).toMatch(/^last hour +1 handled, 1 refused, 1 failed$/m);
       expect(stdout).toMatch(/^failures +1 exhausted, 0 rejected, 0 waiting for a retry$/m);
       expect(stdout).toMatch(/^alerts +0 open, 0 muted$/m);
-      expect(stdout).toMatch(/^next step +oncehook problems$/m);
+      expect(stdout).toMatch(/^next step +oncehook failures --state exhausted$/m);
       const json = JSON.parse((await run("status", "--json")).stdout);
       expect(json).toMatchObject({ overview: { failures: { exhausted: 1 } }, last_callback: { event_type: "broken" } });
     },

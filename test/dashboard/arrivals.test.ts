@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { arrivalsReducer, NO_ARRIVALS } from "../../dashboard/src/pages/activity/arrivals.ts";
-import type { CallbackView } from "../../src/admin-client/index.ts";
+import type { CallbackRowView } from "../../src/admin-client/index.ts";
 
-const callbacks = (...ids: number[]) => ids.map((id) => ({ id }) as CallbackView);
+const callbacks = (...ids: number[]) => ids.map((id) => ({ id }) as CallbackRowView);
 const arrive = (was: typeof NO_ARRIVALS, ...ids: number[]) =>
   arrivalsReducer(was, { type: "arrive", callbacks: callbacks(...ids) });
-const idsOf = (rows: readonly CallbackView[]) => rows.map(({ id }) => id);
+const idsOf = (rows: readonly CallbackRowView[]) => rows.map(({ id }) => id);
 
 it("the list holds callbacks that arrive, newest first and each once, until they are asked for", () => {
   const held = arrive(arrive(NO_ARRIVALS, 7), 9, 7, 8);

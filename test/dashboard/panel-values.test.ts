@@ -3,7 +3,6 @@ import { changesBetween } from "../../dashboard/src/panel/delivery-changes.ts";
 import { openedBy, openOf } from "../../dashboard/src/panel/opened.ts";
 import { ownFramesFirst } from "../../dashboard/src/panel/own-frames.ts";
 import { ExactNumber, leavesOf, parseExact } from "../../dashboard/src/panel/parse-exact.ts";
-import { claimedBy } from "../../dashboard/src/parts/claimed.ts";
 
 it("the payload keeps every digit of a number", () => {
   const payload = parseExact('{"id":12345678901234567890,"amount":19.90}') as Record<string, unknown>;
@@ -39,15 +38,4 @@ it("the address of a panel names a callback or an event, whose id may hold slash
 it("a stack begins with the frames of the user's code", () => {
   const error = ["Error: no", "    at run (/app/node_modules/kysely/a.js:1:1)", "    at handle (/app/config.ts:7:1)"];
   expect(ownFramesFirst(error.join("\n"))).toBe([error[0], error[2], error[1]].join("\n"));
-});
-
-it("a refused callback claims the id and type of its headers, else those of its body", () => {
-  expect(claimedBy({ headers: { "x-github-delivery": "72d3", "x-github-event": "push" }, body: '{"id":1}' })).toEqual({
-    id: "72d3",
-    type: "push",
-  });
-  expect(claimedBy({ headers: {}, body: '{"id":"evt_1","type":"invoice.paid"}' })).toEqual({
-    id: "evt_1",
-    type: "invoice.paid",
-  });
 });

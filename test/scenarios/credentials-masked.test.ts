@@ -11,6 +11,7 @@ import { openPreset, PRESET_NOW, PRESET_ORIGIN } from "../support/preset.ts";
 import { PRESET_SENDERS } from "../support/preset-senders.ts";
 import { type TestReceiver, testConfig, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
+import { wholeCallbacks } from "../support/whole-callbacks.ts";
 
 const ENV = {
   CALLBACK_BASE_URL: PRESET_ORIGIN,
@@ -53,15 +54,16 @@ async function send(
 
 /** All that a reader of logs, or a viewer of the page, can see. */
 async function seen(receiver: TestReceiver): Promise<{ rows: readonly Row[]; text: string }> {
-  const rows: Row[] = [];
-  let texts = JSON.stringify(receiver.lines);
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const { body } = await receiver.admin(`/api/v1/callbacks?limit=100${cursor && `&cursor=${cursor}`}`);
-    rows.push(...(body.items as Row[]));
-    texts += JSON.stringify(body);
-    cursor = (body.next_cursor ?? null) as string | null;
-  }
-  for (const path of ["callbacks/export?format=csv", "failures", "events", "sources", "overview?span=hour"])
+  const rows = await wholeCallbacks(receiver);
+  let texts = JSON.stringify([receiver.lines, rows]);
+  for (const path of [
+    "callbacks?limit=200",
+    "callbacks/export?format=csv",
+    "failures",
+    "events",
+    "sources",
+    "overview?span=hour",
+  ])
     texts += JSON.stringify((await receiver.admin(`/api/v1/${path}`)).body);
   return { rows, text: texts };
 }

@@ -7,6 +7,7 @@ import { describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support
 import { rowsOf } from "../support/effects.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { event, payment, SECRET, startReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { wholeCallbacks } from "../support/whole-callbacks.ts";
 
 const CANARY = "canary-0123456789";
 const leaky = defineHandler({
@@ -22,7 +23,6 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       const answer = await receiver.send(sent, { path: "/api/v1/platform/callback?a=1" });
-      const { body } = await receiver.admin("/api/v1/callbacks");
       const expected = {
         method: "POST",
         url: "/api/v1/platform/callback?a=1",
@@ -33,7 +33,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
         error: null,
         request_id: answer.headers.get("x-request-id"),
       };
-      const [row] = body.items as Record<string, unknown>[];
+      const [row] = await wholeCallbacks(receiver);
       expect(row).toMatchObject({
         ...expected,
         response_status: 200,
@@ -89,7 +89,8 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
         const shown = await Promise.all(
           ["/api/v1/callbacks", "/api/v1/failures", "/api/v1/events", "/metrics"].map((at) => receiver.admin(at)),
         );
-        const everything = JSON.stringify([shown.map(({ body }) => body), receiver.lines]);
+        const bodies = shown.map(({ body }) => body);
+        const everything = JSON.stringify([bodies, await wholeCallbacks(receiver), receiver.lines]);
         expect(everything).toContain("[masked]");
         for (const secret of [CANARY, SECRET, TOKEN]) expect(everything.includes(secret)).toBe(false);
       },
@@ -125,8 +126,7 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
       const raw = '{\n  "event_id" : "e1",\n  "amount": 1.50, "pin": 1234\n}\n';
       const long = `["{"${',"{"'.repeat(65_536)}]`;
       for (const one of [raw, long]) await receiver.send({}, { raw: one, secret: "q".repeat(32) });
-      const { body } = await receiver.admin("/api/v1/callbacks");
-      const [second, first] = body.items as { body: string }[];
+      const [second, first] = await wholeCallbacks(receiver);
       expect(first?.body).toBe(raw.replace("1234", '"[masked]"'));
       expect(JSON.parse(second?.body ?? "")).toEqual({
         truncated: true,

@@ -5,6 +5,7 @@ import { withFlow } from "../support/oauth-flow.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { UserAgent } from "../support/user-agent.ts";
+import { wholeCallbacks } from "../support/whole-callbacks.ts";
 
 const json = { headers: { accept: "application/json" } };
 
@@ -23,7 +24,7 @@ describeFullOnPostgres("an OAuth flow with a real authorization server on %s", (
       const { searchParams } = new URL(back);
       const everything = JSON.stringify([
         receiver.lines,
-        (await receiver.admin("/api/v1/callbacks")).body,
+        await wholeCallbacks(receiver),
         (await receiver.admin("/metrics")).body,
         await rowsOf(target, "SELECT * FROM oncehook_records"),
       ]);

@@ -28,6 +28,7 @@ import { SeenEvents } from "./seen-events.ts";
 import { Settings } from "./settings.ts";
 import { SourceSecrets } from "./source-secrets.ts";
 import { StoredEvents } from "./stored-events.ts";
+import { ValueIndex } from "./value-index.ts";
 
 /** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
 export function createAreas(database: Database) {
@@ -67,6 +68,7 @@ export function createAreas(database: Database) {
     settings: new Settings(database),
     sourceSecrets: new SourceSecrets(database),
     retention: new Retention(database),
+    valueIndex: new ValueIndex(database),
   };
 }
 

@@ -15,6 +15,11 @@ import {
 } from "./paging.ts";
 import { longestRunMs } from "./settings.ts";
 
+export interface CallbackSearchPage extends SearchPage {
+  /** Rows with a lower id are left out. */
+  readonly fromId?: number | undefined;
+}
+
 export interface CallbackSearchResult {
   /** Newest first. */
   readonly callbacks: readonly StoredCallback[];
@@ -38,14 +43,15 @@ export class Callbacks extends Area {
   /** Newest first, within a time budget: `next` continues a search that has used it up. */
   async search(
     filter: CallbackFilter,
-    { limit, before = NEWEST, budgetMs }: SearchPage,
+    { limit, before = NEWEST, budgetMs, fromId = 0 }: CallbackSearchPage,
   ): Promise<CallbackSearchResult> {
     const { dialect } = this.database;
     const started = performance.now();
     const range = await idsBetween(this.database, filter, before);
-    const steps = dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
+    const readsBodies = filter.text !== undefined || filter.anywhere !== undefined;
+    const steps = dialect === "sqlite" && readsBodies ? STEPS_WITH_BODIES : STEPS;
     const left = { limit, before: range.below, budgetMs: budgetMs - (performance.now() - started) };
-    const step = searchStepFor(this.database, filter, range.from);
+    const step = searchStepFor(this.database, filter, Math.max(range.from, fromId));
     const { rows, next } = await boundedSearch(dialect, left, step, steps);
     const callbacks = rows.map(toStoredCallback);
     if (next === null) return { callbacks, next, searchedUntil: null };
@@ -77,6 +83,14 @@ export class Callbacks extends Area {
   async byIds(ids: readonly number[]): Promise<StoredCallback[]> {
     if (ids.length === 0) return [];
     return (await this.select(sql`WHERE ${idIn(this.database.dialect, ids)}`)).sort(byId);
+  }
+
+  /** Those of these rows that a filter selects, newest first. */
+  async among(ids: readonly number[], filter: CallbackFilter): Promise<StoredCallback[]> {
+    if (ids.length === 0) return [];
+    const { dialect } = this.database;
+    const rows = await this.select(sql`WHERE ${idIn(dialect, ids)} AND ${conditionsOf(dialect, filter)}`);
+    return rows.sort((one, other) => other.id - one.id);
   }
 
   async newestIds(limit: number): Promise<number[]> {
@@ -120,7 +134,7 @@ const byId = (one: StoredCallback, other: StoredCallback) => one.id - other.id;
  * How much later than others of the same time a row may get its id, besides the longest run. It waits for its group, and the
  * clocks of processes differ. A search reads so much more of the log at each end.
  */
-const SLACK_MS = 120_000;
+export const SLACK_MS = 120_000;
 
 /** All rows of these times have ids in this range. Others may too: the search still compares the times. */
 async function idsBetween(database: Database, { from, to }: Pick<CallbackFilter, "from" | "to">, before: number) {
@@ -227,9 +241,11 @@ function conditionsOf(dialect: Dialect, filter: CallbackFilter): RawBuilder<unkn
   // A condition that is dear, and lies behind long values in the row, comes last.
   return sql`received_at >= ${from} AND received_at < ${to}
     AND ${isGiven("source", filter.source)} AND ${isGiven("event_id", filter.eventId)}
-    AND ${isGiven("event_type", filter.eventType)} AND ${isGiven("remote_address", filter.remoteAddress)}
+    AND ${isGiven("event_type", filter.eventType)} AND ${beginsWith("event_type", filter.eventTypePrefix)}
+    AND ${isGiven("remote_address", filter.remoteAddress)}
     AND response_status >= ${statuses[0]} AND response_status <= ${statuses[1]}
-    AND ${oneOf(dialect, filter.outcomes)} AND ${contains(dialect, filter.text)}`;
+    AND ${oneOf(dialect, filter.outcomes)} AND ${contains(dialect, filter.text)}
+    AND ${containsAnywhere(dialect, filter.anywhere)}`;
 }
 
 function isGiven(column: string, given: string | null = null): RawBuilder<unknown> {
@@ -243,14 +259,33 @@ function oneOf(dialect: Dialect, outcomes: readonly string[] | undefined): RawBu
   return sql`(CAST(${given} AS text) IS NULL OR outcome IN (SELECT value FROM json_each(${given})))`;
 }
 
+function beginsWith(column: string, given: string | null = null): RawBuilder<unknown> {
+  return sql`(CAST(${given} AS text) IS NULL
+    OR substr(${sql.ref(column)}, 1, length(CAST(${given} AS text))) = ${given})`;
+}
+
+/** The columns that values are read from; the longest one comes last. */
+const VALUE_COLUMNS = ["event_id", "request_id", "remote_address", "url", "request_headers", "request_body"];
+
 /**
  * With the collation "C" PostgreSQL folds only the letters A to Z, as SQLite's `lower` always does. SQLite blocks the event
  * loop while it compares, and its `LIKE` restarts the comparison at each letter. A text of one letter many times, on bodies of
  * the same, is hundreds of times slower than by `instr`.
  */
 function contains(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
-  if (dialect === "sqlite")
-    return sql`(CAST(${text} AS text) IS NULL OR instr(lower(request_body), lower(${text})) > 0)`;
-  const pattern = text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;
-  return sql`(CAST(${pattern} AS text) IS NULL OR request_body COLLATE "C" ILIKE ${pattern} ESCAPE '\\')`;
+  return containsIn(dialect, ["request_body"], text);
+}
+
+function containsAnywhere(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
+  return containsIn(dialect, VALUE_COLUMNS, text);
+}
+
+function containsIn(dialect: Dialect, columns: readonly string[], text: string | undefined): RawBuilder<unknown> {
+  const given = dialect === "sqlite" ? text : text && `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+  const found = columns.map((column) =>
+    dialect === "sqlite"
+      ? sql`instr(lower(${sql.ref(column)}), lower(${given})) > 0`
+      : sql`${sql.ref(column)} COLLATE "C" ILIKE ${given} ESCAPE '\\'`,
+  );
+  return sql`(CAST(${given} AS text) IS NULL OR ${sql.join(found, sql` OR `)})`;
 }

@@ -1,6 +1,6 @@
-import { sql } from "kysely";
-import { Area, equal, insert } from "../database.ts";
-import { type Lease, latestPlausibleLeaseEnd, takeLease } from "./lease.ts";
+import { Area } from "../database.ts";
+import type { Lease } from "./lease.ts";
+import { leaseByName, setNamedLeaseEnd } from "./named-lease.ts";
 import { readSetting, writeSetting } from "./settings.ts";
 
 /** How far the reconciliation of a source has come. Times in ISO 8601. */
@@ -20,9 +20,6 @@ export interface ReconcileProgress {
   };
 }
 
-/** Milliseconds since the epoch have this many digits until the year 2286. */
-const TIME_DIGITS = 13;
-
 /** The progress and the lease of each source's scheduled reconciliation, in `oncehook_settings`. */
 export class Reconciliations extends Area {
   async progress(source: string): Promise<ReconcileProgress> {
@@ -34,25 +31,15 @@ export class Reconciliations extends Area {
   }
 
   /** Takes the lease where it is free, or ends later than a clock can have set it: `longestMs` after its start. */
-  async lease(source: string, { owner, now, until }: Lease, longestMs: number): Promise<boolean> {
-    const name = leaseName(source);
-    const endsAt = sql`CAST(substr(oncehook_settings.value, 1, ${sql.lit(TIME_DIGITS)}) AS bigint)`;
-    const latest = latestPlausibleLeaseEnd(now, longestMs).getTime();
-    const take = () => this.write`${insert("oncehook_settings", { name, value: leaseText(until, owner) })}
-      ON CONFLICT (name) DO UPDATE SET value = excluded.value
-      WHERE ${endsAt} <= ${now.getTime()} OR ${endsAt} > ${latest}`;
-    const { changes } = await takeLease(this.database, take, () => this.setLeaseEnd(source, owner, now));
-    return changes > 0;
+  lease(source: string, lease: Lease, longestMs: number): Promise<boolean> {
+    return leaseByName(this.database, leaseName(source), lease, longestMs);
   }
 
   /** Renews the lease of this owner, or ends it at a time. @returns false where another owner has it */
-  async setLeaseEnd(source: string, owner: string, until: Date): Promise<boolean> {
-    const { changes } = await this.write`UPDATE oncehook_settings SET value = ${leaseText(until, owner)}
-      WHERE ${equal({ name: leaseName(source) })} AND value LIKE ${`%${owner}`}`;
-    return changes > 0;
+  setLeaseEnd(source: string, owner: string, until: Date): Promise<boolean> {
+    return setNamedLeaseEnd(this.database, leaseName(source), owner, until);
   }
 }
 
 const progressName = (source: string) => `reconciled ${source}`;
 const leaseName = (source: string) => `reconcile_lease ${source}`;
-const leaseText = (until: Date, owner: string) => `${until.getTime()} ${owner}`;

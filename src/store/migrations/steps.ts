@@ -105,6 +105,21 @@ CREATE INDEX oncehook_originals_callbacks ON oncehook_originals (last_callback_i
 CREATE UNIQUE INDEX oncehook_originals_event ON oncehook_originals (event_id, source) WHERE event_id IS NOT NULL;
 `,
   },
+  // The values of the callback log in blocks (decision 0109). The rows of a segment are those from its first to its last id.
+  {
+    number: 30,
+    name: "value-index",
+    text: `
+CREATE TABLE oncehook_value_segments (
+  from_id bigint PRIMARY KEY, to_id bigint NOT NULL,
+  from_time {time} NOT NULL, to_time {time} NOT NULL, row_count integer NOT NULL, common text NOT NULL
+);
+CREATE TABLE oncehook_value_blocks (
+  segment bigint NOT NULL, first_value {eventId} NOT NULL, block {bytes} NOT NULL,
+  PRIMARY KEY (segment, first_value)
+);
+`,
+  },
   // The problem that a failure or a failed delivery has: an id of its cause. Rows of before get theirs when problems are
   // listed. The index of failures holds what a list of problems counts. States are stored for problems that were seen open.
   {

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows with positions of their own are no table to a browser.
 import { useMediaQuery } from "@mantine/hooks";
-import type { CallbackView } from "oncehook/admin-client";
+import type { CallbackRowView } from "oncehook/admin-client";
 import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useImperativeHandle, useRef, useState } from "react";
 import { useTimeZone } from "../../parts/time-zone.tsx";
 import { ActivityRow } from "./activity-row.tsx";
@@ -22,10 +22,10 @@ export interface ActivityListHandle {
 
 interface Props {
   readonly ref: Ref<ActivityListHandle>;
-  readonly rows: readonly CallbackView[];
+  readonly rows: readonly CallbackRowView[];
   readonly openId: number | undefined;
   readonly searched: string | undefined;
-  readonly open: (callback: CallbackView) => void;
+  readonly open: (callback: CallbackRowView) => void;
   readonly readOn: () => void;
   /** Below the last row. */
   readonly end: ReactNode;

@@ -3,7 +3,7 @@ import "./activity.css";
 import "./filters.css";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import type { CallbackView } from "oncehook/admin-client";
+import type { CallbackRowView } from "oncehook/admin-client";
 import { useCallback, useEffect, useMemo, useRef } from "react";
 import { api } from "../../client.ts";
 import { EventPanel } from "../../panel/event-panel.tsx";
@@ -41,7 +41,7 @@ export function ActivityPage() {
       void navigate({ search: (was) => ({ ...was, open: id }), replace, resetScroll: false }),
     [navigate],
   );
-  const openRow = useCallback(({ id }: CallbackView) => setOpen(String(id), open !== undefined), [open, setOpen]);
+  const openRow = useCallback(({ id }: CallbackRowView) => setOpen(String(id), open !== undefined), [open, setOpen]);
   useListKeys({ rows, open, openRow, close: () => setOpen(undefined), handle });
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const readOn = useCallback(() => {

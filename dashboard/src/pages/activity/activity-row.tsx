@@ -1,5 +1,5 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows with positions of their own are no table to a browser.
-import type { CallbackView } from "oncehook/admin-client";
+import type { CallbackRowView } from "oncehook/admin-client";
 import { memo, type ReactNode } from "react";
 import { claimedBy } from "../../parts/claimed.ts";
 import { outcomeLabel, toneOf } from "../../parts/outcome.ts";
@@ -8,7 +8,7 @@ import { type TimeZone, timeParts } from "../../parts/time-zone.tsx";
 import { reasonOf } from "./reason.ts";
 
 interface Props {
-  readonly callback: CallbackView;
+  readonly callback: CallbackRowView;
   /** Its place in the list, from 0. */
   readonly index: number;
   readonly top: number;

@@ -1,4 +1,4 @@
-import type { CallbackView } from "oncehook/admin-client";
+import type { CallbackRowView } from "oncehook/admin-client";
 
 /** With more rows above the list, the list is read again and contains them. */
 const MAX_ROWS = 1_000;
@@ -6,9 +6,9 @@ const MAX_ROWS = 1_000;
 /** Callbacks that have arrived since the list was read, newest first. */
 export interface Arrivals {
   /** Above the list, because the reader asked for them. */
-  readonly shown: readonly CallbackView[];
+  readonly shown: readonly CallbackRowView[];
   /** Not shown yet, so that no row moves under the reader. */
-  readonly held: readonly CallbackView[];
+  readonly held: readonly CallbackRowView[];
   /** Whether the receiver has more of them than are held: the list must be read again to show all. */
   readonly isBehind: boolean;
 }
@@ -16,7 +16,7 @@ export interface Arrivals {
 export const NO_ARRIVALS: Arrivals = { shown: [], held: [], isBehind: false };
 
 type Action =
-  | { readonly type: "arrive"; readonly callbacks: readonly CallbackView[]; readonly hasGap?: boolean }
+  | { readonly type: "arrive"; readonly callbacks: readonly CallbackRowView[]; readonly hasGap?: boolean }
   | { readonly type: "show" }
   | { readonly type: "clear" };
 

@@ -1,4 +1,4 @@
-import type { CallbackView } from "oncehook/admin-client";
+import type { CallbackRowView } from "oncehook/admin-client";
 import { plain } from "../../parts/plain-message.ts";
 
 /** Why a callback ended so, in one line; empty where its outcome says all. */
@@ -7,7 +7,7 @@ export function reasonOf({
   error,
   diagnosis,
   left_out,
-}: Pick<CallbackView, "outcome" | "error" | "diagnosis" | "left_out">): string {
+}: Pick<CallbackRowView, "outcome" | "error" | "diagnosis" | "left_out">): string {
   if (left_out !== null && left_out !== undefined) return `${left_out.count} callbacks without rows of their own`;
   if (diagnosis !== null && diagnosis !== undefined) return plain(diagnosis.message);
   const [line = ""] = (error ?? "").split("\n", 1);

@@ -1,6 +1,6 @@
 import { useDocumentVisibility } from "@mantine/hooks";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import type { CallbackFilters, CallbackView } from "oncehook/admin-client";
+import type { CallbackFilters, CallbackRowView } from "oncehook/admin-client";
 import { useCallback, useEffect, useReducer, useRef, useState } from "react";
 import { api } from "../../client.ts";
 import { followLive } from "../../follow-live.ts";
@@ -60,7 +60,7 @@ function useLiveCallbacks(
     setState("connecting");
     if (!isSeen || !isRead) return;
     const over = new AbortController();
-    const add = (callbacks: readonly CallbackView[]) =>
+    const add = (callbacks: readonly CallbackRowView[]) =>
       dispatch({ type: "arrive", callbacks: callbacks.filter(({ id }) => !ids.current.has(id)) });
     const listen = async () => {
       let isOpening = true;

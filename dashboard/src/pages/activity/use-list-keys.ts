@@ -1,13 +1,13 @@
-import type { CallbackView } from "oncehook/admin-client";
+import type { CallbackRowView } from "oncehook/admin-client";
 import { type RefObject, useEffect, useRef } from "react";
 import { isTyping } from "../../shell/search-box.tsx";
 import type { ActivityListHandle } from "./activity-list.tsx";
 
 interface Keys {
-  readonly rows: readonly CallbackView[];
+  readonly rows: readonly CallbackRowView[];
   /** The id of the open callback, as the address has it. */
   readonly open: string | undefined;
-  readonly openRow: (row: CallbackView) => void;
+  readonly openRow: (row: CallbackRowView) => void;
   readonly close: () => void;
   readonly handle: RefObject<ActivityListHandle | null>;
 }

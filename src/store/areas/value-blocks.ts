@@ -1,0 +1,147 @@
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+
+/** One block of a segment: values in order, from this one on. */
+export interface ValueBlock {
+  readonly firstValue: string;
+  readonly block: Uint8Array;
+}
+
+/** Before compression. A block is read as a whole for a look-up, and shared beginnings are of one block only. */
+const BLOCK_BYTES = 12_288;
+/** The first byte of a block. Node 22 writes zstd from 22.15 on, Bun and others may not. */
+const [ZSTD, DEFLATE] = [1, 2];
+
+const compressZstd: ((bytes: Uint8Array, options: zlib.ZstdOptions) => Promise<Uint8Array>) | undefined =
+  typeof zlib.zstdCompress === "function" ? promisify(zlib.zstdCompress) : undefined;
+const compressDeflate = promisify(zlib.deflateRaw);
+
+/**
+ * A text whose order as a JavaScript string is that of its bytes in UTF-8, which both databases compare by. Only texts beyond
+ * ASCII change: each byte becomes a character.
+ */
+export function sortKey(value: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is the range that is meant.
+  return /^[\x00-\x7f]*$/.test(value) ? value : Buffer.from(value, "utf8").toString("latin1");
+}
+
+/**
+ * Writes blocks. A value is the length of the beginning that the one before shares, and its rest. Its ids follow as
+ * differences.
+ */
+export class BlockWriter {
+  readonly #fromId: number;
+  #bytes = Buffer.allocUnsafe(2 * BLOCK_BYTES);
+  #length = 0;
+  #first: string | undefined;
+  #last = "";
+
+  /** @param fromId no id of the segment is below it */
+  constructor(fromId: number) {
+    this.#fromId = fromId;
+  }
+
+  /** Adds the next value, whose ids rise. @returns the block before, where that is full */
+  add(key: string, ids: readonly number[]): Promise<ValueBlock> | undefined {
+    const full = this.#length >= BLOCK_BYTES ? this.end() : undefined;
+    this.#first ??= key;
+    const shared = sharedLength(this.#last, key);
+    this.#reserve(4 * key.length + 10 * ids.length + 20);
+    this.#writeNumber(shared);
+    this.#writeNumber(key.length - shared);
+    this.#length += this.#bytes.write(key.slice(shared), this.#length, "latin1");
+    this.#writeNumber(ids.length);
+    let before = this.#fromId;
+    for (const id of ids) {
+      this.#writeNumber(id - before);
+      before = id;
+    }
+    this.#last = key;
+    return full;
+  }
+
+  /** @returns what has been added since the last block; undefined where that is nothing */
+  end(): Promise<ValueBlock> | undefined {
+    if (this.#first === undefined) return undefined;
+    const firstValue = this.#first;
+    const bytes = Buffer.from(this.#bytes.subarray(0, this.#length));
+    this.#length = 0;
+    this.#first = undefined;
+    this.#last = "";
+    return compress(bytes).then((block) => ({ firstValue, block }));
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#length + bytes));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+
+  #writeNumber(given: number): void {
+    let number = given;
+    while (number >= 128) {
+      this.#bytes[this.#length] = (number % 128) + 128;
+      this.#length += 1;
+      number = Math.floor(number / 128);
+    }
+    this.#bytes[this.#length] = number;
+    this.#length += 1;
+  }
+}
+
+function sharedLength(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  let length = 0;
+  while (length < most && one.charCodeAt(length) === other.charCodeAt(length)) length += 1;
+  return length;
+}
+
+/** On a thread of the pool: no callback waits for it. */
+async function compress(bytes: Uint8Array): Promise<Uint8Array> {
+  if (compressZstd === undefined)
+    return Buffer.concat([Uint8Array.of(DEFLATE), await compressDeflate(bytes, { level: 1 })]);
+  const params = { [zlib.constants.ZSTD_c_compressionLevel]: 1 };
+  return Buffer.concat([Uint8Array.of(ZSTD), await compressZstd(bytes, { params })]);
+}
+
+/** Decompressing twelve kilobytes takes some 20 µs, less than handing them to another thread. @throws where it cannot be read */
+function decompress(block: Uint8Array): Buffer {
+  const bytes = block.subarray(1);
+  return block[0] === ZSTD ? zlib.zstdDecompressSync(bytes) : zlib.inflateRawSync(bytes);
+}
+
+/**
+ * The ids in a block of a value, or of all values that begin with it.
+ * @param fromId of the block's segment
+ */
+export function idsInBlock(block: Uint8Array, fromId: number, key: string, match: "exact" | "prefix"): number[] {
+  const bytes = decompress(block);
+  const ids: number[] = [];
+  let [at, last] = [0, ""];
+  const readNumber = (): number => {
+    let [number, scale] = [0, 1];
+    for (;;) {
+      const byte = bytes[at] ?? 0;
+      at += 1;
+      number += (byte & 127) * scale;
+      if (byte < 128) return number;
+      scale *= 128;
+    }
+  };
+  while (at < bytes.length) {
+    const shared = readNumber();
+    const length = readNumber();
+    const value = last.slice(0, shared) + bytes.toString("latin1", at, at + length);
+    at += length;
+    last = value;
+    const isMatch = match === "exact" ? value === key : value.startsWith(key);
+    if (!isMatch && value > key) break;
+    let id = fromId;
+    for (let left = readNumber(); left > 0; left -= 1) {
+      id += readNumber();
+      if (isMatch) ids.push(id);
+    }
+  }
+  return ids;
+}
