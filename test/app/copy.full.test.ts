@@ -84,7 +84,7 @@ function fill(database: DatabaseSync, table: string): void {
     if (name === "notification_id") return 1;
     if (type === "blob") return new Uint8Array([1, 0, 255]);
     if (type !== "text") return 7;
-    return /(^|_)(at|until|since|oldest|seen)$/.test(String(name)) ? "2026-05-06T07:08:09.010Z" : `a ${name}`;
+    return /(^|_)(at|until|since|oldest|seen|time)$/.test(String(name)) ? "2026-05-06T07:08:09.010Z" : `a ${name}`;
   });
   const marks = values.map(() => "?").join(", ");
   database.prepare(`INSERT INTO ${table} VALUES (${marks})`).run(...(values as string[]));

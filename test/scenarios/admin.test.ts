@@ -267,7 +267,7 @@ describe("the admin listener", () => {
     ["/api/v1/events?id=1", 'there is no query parameter "id"; there are limit, cursor, source, event_id'],
     [
       "/api/v1/failures?status=waiting",
-      'there is no query parameter "status"; there are limit, cursor, state, source, event_type, code, event_id',
+      'there is no query parameter "status"; there are limit, cursor, state, source, event_type, code, problem, bulk_replay, event_id',
     ],
   ])("a response names a query parameter that does not exist: %s", (path, error) =>
     withReceiver("sqlite", async (receiver) => {
