@@ -214,30 +214,37 @@ describe("requests that wait to be turned away", () => {
     return withReceiver(
       "sqlite",
       async (receiver) => {
-        const request = "POST /api/platform/callback HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
-        const { hostname, port } = new URL(receiver.publicOrigin);
-        let text = "";
-        // More than are turned away at once.
-        const sockets = Array.from({ length: 400 }, () =>
-          connect(Number(port), hostname)
-            .on("error", () => {})
-            .on("data", (chunk) => {
-              text += chunk;
-              // At the first answer, or a busy machine would have turned all of them away.
-              holder.hold.end.resolve();
-            }),
-        );
-        await whileFull(receiver, holder, async () => {
-          for (const socket of sockets) socket.write(request);
-          await holder.hold.end.promise;
-        });
-        expect(text).toMatch(/^HTTP\/1\.1 503 /);
-        // They bring no signature, and are asked for it once they are let in.
-        await until(() => text.split("HTTP/1.1 ").length === 401);
-        expect(text).toContain("HTTP/1.1 401 ");
-        for (const socket of sockets) socket.destroy();
+        // They wait for a quarter of a second at most, in which a busy machine may not free the place.
+        let answers = "";
+        while (!answers.includes("HTTP/1.1 401 ")) answers = await answersOfMany(receiver, holder);
+        expect(answers).toMatch(/^HTTP\/1\.1 503 /);
       },
       { handlers: [holder.handler], env: ONE },
     );
   });
 });
+
+/** Of more requests than are turned away at once. They bring no signature, and are asked for it once they are let in. */
+async function answersOfMany(receiver: TestReceiver, holder: ReturnType<typeof holding>): Promise<string> {
+  const { hold } = holder;
+  Object.assign(hold, { begun: 0, end: Promise.withResolvers<void>() });
+  const request = "POST /api/platform/callback HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+  const { hostname, port } = new URL(receiver.publicOrigin);
+  let text = "";
+  const sockets = Array.from({ length: 400 }, () =>
+    connect(Number(port), hostname)
+      .on("error", () => {})
+      .on("data", (chunk) => {
+        text += chunk;
+        // At the first answer, or a busy machine would have turned all of them away.
+        hold.end.resolve();
+      }),
+  );
+  await whileFull(receiver, holder, async () => {
+    for (const socket of sockets) socket.write(request);
+    await hold.end.promise;
+  });
+  await until(() => text.split("HTTP/1.1 ").length === 401);
+  for (const socket of sockets) socket.destroy();
+  return text;
+}
