@@ -135,6 +135,7 @@ describeFullOnPostgres("the audit log on %s", (dialect) => {
 
 /** What a route wants in its body; one that is missing here is answered 400. */
 const BODIES: Readonly<Record<string, object>> = {
+  "/api/v1/erasures": { path: "customer", value: "cus_1" },
   "/api/v1/alerts/mute": {
     ...{ kind: "failures", source: "shop", reason: "a test" },
     until: new Date(Date.now() + 3_600_000).toISOString(),
