@@ -9,7 +9,7 @@ import type { CallbackView, SourcesView } from "../../src/admin-client/index.ts"
 import { github, shopify, slack, stripe } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
-import { payment, withReceiver } from "../support/receiver.ts";
+import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT, SECRET } from "../support/secrets.ts";
 
 const run = promisify(execFile);
@@ -36,6 +36,13 @@ async function withCommand<T>(use: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
+/** The newest callback as the page has it: the list has no bodies. */
+async function newestOf(receiver: TestReceiver): Promise<CallbackView> {
+  const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
+  const [{ id }] = (body as unknown as { items: [CallbackView] }).items;
+  return (await receiver.admin(`/api/v1/callbacks/${id}`)).body as unknown as CallbackView;
+}
+
 it(
   "a callback is copied as a command that signs and sends it again, without a secret",
   { tags: "full", timeout: LIMIT_MS },
@@ -43,9 +50,7 @@ it(
     withReceiver("sqlite", async (receiver) => {
       // What a shell would take for its own.
       await receiver.send(payment({ event_id: 'it\'s $(me) `and` \\ "you"' }));
-      const { body } = await receiver.admin("/api/v1/callbacks");
-      const [callback] = (body as { items: CallbackView[] }).items;
-      const command = asCurl(callback!, receiver.publicOrigin);
+      const command = asCurl(await newestOf(receiver), receiver.publicOrigin);
       expect(command).not.toContain(SECRET);
       expect(command).not.toMatch(/[0-9a-f]{64}/);
       const { stdout } = await withCommand((folder) =>
@@ -80,9 +85,7 @@ it.each([
         const env = { ...CHILD_ENVIRONMENT, ...SOURCES, SOURCES: Object.keys(SECRETS).join() };
         const send = ["send", "--source", source, type, "--url", receiver.publicOrigin];
         expect(await runCommandLine(send, env)).toMatchObject({ code: 0, stderr: "" });
-        const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
-        const [{ id }] = (body as unknown as { items: [CallbackView] }).items;
-        const callback = (await receiver.admin(`/api/v1/callbacks/${id}`)).body as unknown as CallbackView;
+        const callback = await newestOf(receiver);
         const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
         expect(curlUnavailableReason(callback, sources.items)).toBeUndefined();
         const command = asCurl(callback, receiver.publicOrigin);
@@ -102,9 +105,8 @@ it.each([
 it("the page states why a callback cannot be copied: a redirect, a body that is not kept, no request", () =>
   withReceiver("sqlite", async (receiver) => {
     const newest = async () => {
-      const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
       const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
-      return curlUnavailableReason((body as { items: CallbackView[] }).items[0]!, sources.items);
+      return curlUnavailableReason(await newestOf(receiver), sources.items);
     };
     await receiver.send(payment({}, { order_id: "o".repeat(70_000) }));
     expect(await newest()).toContain("the length and the hash");
@@ -125,10 +127,8 @@ it("the page states that a command line which signs is useless where a token aut
     "sqlite",
     async (receiver) => {
       await receiver.send(payment(), { headers: { authorization: `Bearer ${CALLBACK_TOKEN}` } });
-      const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
       const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
-      const [callback] = (body as { items: CallbackView[] }).items;
-      expect(curlUnavailableReason(callback!, sources.items)).toContain("authenticated by token");
+      expect(curlUnavailableReason(await newestOf(receiver), sources.items)).toContain("authenticated by token");
     },
     { env: { AUTH_METHOD: "token", CALLBACK_TOKEN } },
   ));
