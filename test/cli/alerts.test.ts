@@ -39,7 +39,9 @@ it("an operator mutes an alert at the command line, sees until when and by whom,
     });
     const ahead = Date.parse(String(alert?.muted_until)) - Date.now();
     expect(Math.abs(ahead - 2 * 3_600_000)).toBeLessThan(60_000);
-    expect((await alerts()).stdout).toMatch(/ muted (?: +(?:\S+ )?\d\d:\d\d:\d\d){2} +token +a handler is being mended$/m);
+    expect((await alerts()).stdout).toMatch(
+      / muted (?: +(?:\S+ )?\d\d:\d\d:\d\d){2} +token +a handler is being mended$/m,
+    );
     const { alerts: shown, needs_attention } = await client.overview();
     expect([shown.map(({ state }) => state), needs_attention]).toEqual([["muted"], []]);
     expect((await alerts("unmute", ...MUTE.slice(1, 4))).stdout).toContain("is not muted any more");
