@@ -38,11 +38,31 @@ async function firstFound<Item, Query extends PageParams>(
   return page;
 }
 
-/** The sources that have an event with this id, those of named handlers (`stripe#audit`) after their own source. */
-async function sourcesOf({ events, failures }: AdminClient, eventId: string, failed: boolean) {
+/**
+ * The sources that have an event with this id, those of named handlers (`stripe#audit`) after their own source. An event that
+ * was ignored, or is not handled yet, is only in the log.
+ */
+async function sourcesOf({ callbacks, events, failures }: AdminClient, eventId: string, failed: boolean) {
   const query = { event_id: eventId, limit: MAX_LIMIT };
-  const pages = [await firstFound(query, failures.list), ...(failed ? [] : [await firstFound(query, events.list)])];
-  return [...new Set(pages.flatMap(({ items }) => items.map(({ source }) => source)))].toSorted();
+  const names = (await firstFound(query, failures.list)).items.map(({ source }) => source);
+  if (!failed) names.push(...(await firstFound(query, events.list)).items.map(({ source }) => source));
+  if (!failed && names.length === 0)
+    names.push(...(await firstFound(query, callbacks.list)).items.flatMap(({ source }) => source ?? []));
+  return [...new Set(names)].toSorted();
+}
+
+/** The source that has an event with this id; undefined where none has. @throws UsageError where several have it */
+export async function soleSourceOf(client: AdminClient, eventId: string): Promise<string | undefined> {
+  const [first, ...others] = await sourcesOf(client, eventId, false);
+  if (first !== undefined) assertSole(eventId, first, others);
+  return first;
+}
+
+/** Handlers with names have the event of their source. */
+function assertSole(id: string, first: string, others: readonly string[], isFailure = false): void {
+  const rivals = isFailure ? others : others.filter((other) => withoutHandler(other) !== first);
+  if (rivals.length > 0)
+    throw new UsageError(`--source: missing; ${[first, ...rivals].join(" and ")} have an event ${id}: name one`);
 }
 
 interface WantedEvent {
@@ -61,10 +81,7 @@ export async function askAboutEvent<Answer>(
 ): Promise<Answer> {
   if (source === undefined) {
     const [first = PLATFORM, ...others] = await sourcesOf(client, id, isFailure);
-    // Handlers with names have the event of their source.
-    const rivals = isFailure ? others : others.filter((other) => withoutHandler(other) !== first);
-    if (rivals.length > 0)
-      throw new UsageError(`--source: missing; ${[first, ...rivals].join(" and ")} have an event ${id}: name one`);
+    assertSole(id, first, others, isFailure);
     return ask({ source: first, event_id: id });
   }
   try {
@@ -180,14 +197,15 @@ async function listIgnored(options: EventListOptions): Promise<void> {
 }
 
 function historyText(history: EventHistoryView, zone: ZoneOptions): string {
-  const { source, event_id, timeline, timeline_cursor } = history;
-  const head = ["time", "what", "outcome", "status", "ms", "error"];
+  const { source, event_id, timeline_cursor } = history;
   const more = timeline_cursor === null ? "" : `later: --cursor ${timeline_cursor}\n`;
-  const lines = table(
-    head,
-    timeline.map((entry) => timelineCells(entry, zone)),
-  );
-  return `${escapeControls(event_id)} of ${source}: ${eventStatus(history, zone)}\n\n${lines}\n${more}`;
+  const status = eventStatus(history, zone);
+  return `${escapeControls(event_id)} of ${source}: ${status}\n\n${timelineTable(history, zone)}\n${more}`;
+}
+
+export function timelineTable({ timeline }: EventHistoryView, zone: ZoneOptions): string {
+  const cells = timeline.map((entry) => timelineCells(entry, zone));
+  return table(["time", "what", "outcome", "status", "ms", "error"], cells);
 }
 
 function eventStatus({ failure, event }: EventHistoryView, zone: ZoneOptions): string {

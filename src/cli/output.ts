@@ -91,6 +91,12 @@ export function timeText(at: string | null, { utc }: ZoneOptions = {}, now = new
   return `${date}${time}${utc === true ? "Z" : ""}`;
 }
 
+/** A time with its whole date. @param at in ISO 8601 */
+export function dateTimeText(at: string, { utc }: ZoneOptions = {}): string {
+  const [year, day, time] = partsOf(new Date(at), utc);
+  return `${year}-${day} ${time}${utc === true ? "Z" : ""}`;
+}
+
 function partsOf(date: Date, utc: true | undefined) {
   // Shifted by its offset, the time in UTC is the local one.
   const shown = utc === true ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);

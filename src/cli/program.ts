@@ -7,6 +7,7 @@ import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./cal
 import { backupCommand, copyCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { eraseCommand } from "./erase-command.ts";
+import { findCommand } from "./find-command.ts";
 import { fixtureCommand } from "./fixture-command.ts";
 import { importSeenCommand } from "./import-seen-command.ts";
 import { listenCommand } from "./listen.ts";
@@ -19,6 +20,7 @@ import { reconcileCommand } from "./reconcile-command.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
 import { sendCommand } from "./send-commands.ts";
 import { serveCommand } from "./serve-command.ts";
+import { showCommand } from "./show-command.ts";
 import { signCommand } from "./sign-command.ts";
 import { sourcesCommand } from "./sources-command.ts";
 import { statusCommand } from "./status-command.ts";
@@ -49,6 +51,8 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
     Run: [initCommand(), serveCommand(), doctorCommand(), sourcesCommand(), oauthCommand()],
     Look: [
       statusCommand(),
+      findCommand(),
+      showCommand(),
       problemsCommand(),
       tailCommand(),
       eventsCommand(),
