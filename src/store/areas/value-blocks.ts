@@ -112,36 +112,84 @@ function decompress(block: Uint8Array): Buffer {
 }
 
 /**
- * The ids in a block of a value, or of all values that begin with it.
+ * The ids in a block of a value, or of all values that begin with it. Values before it are passed without being put together:
+ * how much of its beginning the one before has decides.
  * @param fromId of the block's segment
  */
-export function idsInBlock(block: Uint8Array, fromId: number, key: string, match: "exact" | "prefix"): number[] {
-  const bytes = decompress(block);
+export function idsInBlock(block: Uint8Array, fromId: number, value: string, match: "exact" | "prefix"): number[] {
+  const bytes = new BlockReader(decompress(block));
+  const key = Buffer.from(value, "latin1");
   const ids: number[] = [];
-  let [at, last] = [0, ""];
-  const readNumber = (): number => {
+  // How many bytes of the key the value before begins with.
+  let agreed = 0;
+  while (!bytes.isAtEnd) {
+    const shared = bytes.readNumber();
+    const rest = bytes.readNumber();
+    const start = bytes.at;
+    bytes.at += rest;
+    // It departs from the key earlier than the one before, and so comes after it.
+    if (shared < agreed) break;
+    if (shared > agreed && agreed < key.length) {
+      bytes.skipIds();
+      continue;
+    }
+    if (agreed < key.length) agreed += bytes.agreement(key, { from: agreed, start, length: rest });
+    if (agreed < key.length) {
+      if (bytes.isHigher(key, agreed, start + agreed - shared, start + rest)) break;
+      bytes.skipIds();
+      continue;
+    }
+    if (match === "exact" && shared + rest > key.length) break;
+    bytes.readIds(fromId, ids);
+  }
+  return ids;
+}
+
+class BlockReader {
+  at = 0;
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.#bytes.length;
+  }
+
+  readNumber(): number {
     let [number, scale] = [0, 1];
     for (;;) {
-      const byte = bytes[at] ?? 0;
-      at += 1;
+      const byte = this.#bytes[this.at] ?? 0;
+      this.at += 1;
       number += (byte & 127) * scale;
       if (byte < 128) return number;
       scale *= 128;
     }
-  };
-  while (at < bytes.length) {
-    const shared = readNumber();
-    const length = readNumber();
-    const value = last.slice(0, shared) + bytes.toString("latin1", at, at + length);
-    at += length;
-    last = value;
-    const isMatch = match === "exact" ? value === key : value.startsWith(key);
-    if (!isMatch && value > key) break;
+  }
+
+  readIds(fromId: number, ids: number[]): void {
     let id = fromId;
-    for (let left = readNumber(); left > 0; left -= 1) {
-      id += readNumber();
-      if (isMatch) ids.push(id);
+    for (let left = this.readNumber(); left > 0; left -= 1) {
+      id += this.readNumber();
+      ids.push(id);
     }
   }
-  return ids;
+
+  skipIds(): void {
+    for (let left = this.readNumber(); left > 0; this.at += 1) if ((this.#bytes[this.at] ?? 0) < 128) left -= 1;
+  }
+
+  /** How many further bytes of the key the rest of a value has. */
+  agreement(key: Buffer, { from, start, length }: { from: number; start: number; length: number }): number {
+    const most = Math.min(length, key.length - from);
+    let same = 0;
+    while (same < most && this.#bytes[start + same] === key[from + same]) same += 1;
+    return same;
+  }
+
+  /** Whether a value that agrees with the key up to a byte comes after it. One that ends there comes before. */
+  isHigher(key: Buffer, agreed: number, at: number, end: number): boolean {
+    return at < end && (this.#bytes[at] ?? 0) > (key[agreed] ?? 0);
+  }
 }
