@@ -37,6 +37,7 @@ export async function buildSegment(
   for (const [value, ids] of postings) {
     if (ids.length * COMMON_SHARE > read.rowCount) common.push(value);
     else entries.push([sortKey(value), ids]);
+    if (entries.length % SORTED_AT_ONCE === 0) await giveWay();
   }
   const sorted = await sortInSlices(entries, giveWay);
   return { ...segment, common, blocks: await writeBlocks(sorted, range.from, giveWay) };
