@@ -65,7 +65,9 @@ function part(place: Place, dialect: Dialect, size: number, count: number): Prom
       const beside = Array.from({ length: BESIDE }, (_, at) => `stray-healed-${at}`);
       for (const id of [...ids, ...beside]) {
         const { status } = await sendStray(origin, strayEvent(id, "ledger_fatal"));
-        if (status !== 500) faults.push(`${id} was answered ${status}`);
+        // On a busy machine its process may end before it answers, and a retry heals it before it is sent again.
+        const isHealed = status === 200 && beside.includes(id);
+        if (status !== 500 && !isHealed) faults.push(`${id} was answered ${status}`);
       }
       await until(
         lookedAt(async () => (await healedOf(target)) === BESIDE),
