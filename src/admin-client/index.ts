@@ -34,7 +34,7 @@ export type {
   TallyView,
   TenantView,
 } from "../admin/index.ts";
-export { fromPathSegment, outcomeStatus, toPathSegment } from "../domain/index.ts";
+export { fromPathSegment, type OutcomeCounts, outcomeCounts, outcomeStatus, toPathSegment } from "../domain/index.ts";
 export * from "./admin-client.ts";
 export type { LiveEvent } from "./live.ts";
 export { type AdminClientOptions, AdminError } from "./request.ts";

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { type OutcomeCounts as Counts, outcomeCounts } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { type Groups, groupsOf } from "../overview/outcome-groups.ts";
 import { type ActivitySearch, isNarrowed, TIME_PRESETS } from "./activity-filters.ts";
 
 const EVERY_MS = 15_000;
@@ -46,12 +46,12 @@ export function OutcomeCounts({ search, change }: Props) {
 }
 
 /** The receiver's counts; undefined where it counts only more than these filters select. */
-function useCounts(search: ActivitySearch): Groups | undefined {
+function useCounts(search: ActivitySearch): Counts | undefined {
   const { span } = TIME_PRESETS.find(({ value }) => value === search.since) ?? { span: "month" as const };
   const isCounted = span !== undefined && !isNarrowed(search);
   const { data } = useQuery({
     queryKey: ["overview", "counts", span],
-    queryFn: async () => groupsOf((await api.overview(span)).totals.outcomes),
+    queryFn: async () => outcomeCounts((await api.overview(span)).totals.outcomes),
     enabled: isCounted,
     refetchInterval: EVERY_MS,
     refetchOnWindowFocus: false,

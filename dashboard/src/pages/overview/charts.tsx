@@ -1,10 +1,10 @@
-import type { OverviewView } from "oncehook/admin-client";
+import { type OverviewView, outcomeCounts } from "oncehook/admin-client";
 import type { Bucket } from "../../views.ts";
 import "@mantine/charts/styles.css";
 import { BarChart, LineChart } from "@mantine/charts";
 import { Rows } from "../../parts/rows.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
-import { GROUPS, groupsOf } from "./outcome-groups.ts";
+import { GROUPS } from "./outcome-groups.ts";
 
 const HEIGHT = 240;
 const TIMES = [
@@ -15,7 +15,7 @@ const TIMES = [
 /** Outcomes and how long they took, over time; the same as a table for those who see no charts. */
 export function Charts({ overview: { buckets, span } }: { readonly overview: OverviewView }) {
   const data = buckets.map((bucket) => ({
-    ...groupsOf(bucket.outcomes),
+    ...outcomeCounts(bucket.outcomes),
     ...bucket,
     label: labelOf(bucket.at, span),
   }));
@@ -81,7 +81,7 @@ function BucketRows({ buckets }: { readonly buckets: readonly Bucket[] }) {
     { head: "Start", cell: ({ at }: Bucket) => <Time at={at} /> },
     ...GROUPS.map(({ name, label }) => ({
       head: label,
-      cell: ({ outcomes }: Bucket) => groupsOf(outcomes)[name],
+      cell: ({ outcomes }: Bucket) => outcomeCounts(outcomes)[name],
     })),
     { head: "p50", cell: ({ p50_ms }: Bucket) => milliseconds(p50_ms) },
     { head: "p99", cell: ({ p99_ms }: Bucket) => milliseconds(p99_ms) },

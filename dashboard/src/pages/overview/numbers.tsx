@@ -1,9 +1,8 @@
 import { Paper, SimpleGrid, Text } from "@mantine/core";
-import type { OverviewView } from "oncehook/admin-client";
+import { type OverviewView, outcomeCounts } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import type { LiveTally } from "./live-tally.ts";
-import { groupsOf } from "./outcome-groups.ts";
 
 interface Props {
   readonly overview: OverviewView;
@@ -15,7 +14,7 @@ const COUNT = new Intl.NumberFormat();
 const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 export function OverviewNumbers({ overview: { totals, failures, notifications }, now }: Props) {
-  const { handled, duplicates, refused, failed } = groupsOf(totals.outcomes);
+  const { handled, duplicates, refused, failed } = outcomeCounts(totals.outcomes);
   const waiting = now?.tally.waiting ?? failures.waiting;
   const exhausted = now?.tally.exhausted ?? failures.exhausted;
   const rejected = now?.tally.rejected ?? failures.rejected;

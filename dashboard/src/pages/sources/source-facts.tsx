@@ -1,8 +1,9 @@
 import { Anchor, Text } from "@mantine/core";
+import { outcomeCounts } from "oncehook/admin-client";
 import { Facts } from "../../parts/facts.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import type { SourceView } from "../../views.ts";
-import { GROUPS, groupsOf } from "../overview/outcome-groups.ts";
+import { GROUPS } from "../overview/outcome-groups.ts";
 
 const PROOFS = {
   signs: "Tested with the platform's SDK, which signs",
@@ -68,7 +69,7 @@ function LastCallback({ at }: { readonly at: string }) {
 /** The callbacks of the last 24 hours, and whether their responses were in time. */
 export function SourceActivity({ source }: { readonly source: SourceView }) {
   const { last_callback_at, outcomes, p99_ms } = source.activity;
-  const groups = groupsOf(outcomes);
+  const groups = outcomeCounts(outcomes);
   const deadline = source.about?.deadline_seconds ?? null;
   const isLate = deadline !== null && p99_ms !== null && p99_ms > deadline * 1_000;
   return (
