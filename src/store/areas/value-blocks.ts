@@ -1,5 +1,4 @@
-import { promisify } from "node:util";
-import * as zlib from "node:zlib";
+import { compressAside, decompress } from "../compression.ts";
 
 /** One block of a segment: values in order, from this one on. */
 export interface ValueBlock {
@@ -9,12 +8,6 @@ export interface ValueBlock {
 
 /** Before compression. A block is read as a whole for a look-up, and shared beginnings are of one block only. */
 const BLOCK_BYTES = 12_288;
-/** The first byte of a block. Node 22 writes zstd from 22.15 on, Bun and others may not. */
-const [ZSTD, DEFLATE] = [1, 2];
-
-const compressZstd: ((bytes: Uint8Array, options: zlib.ZstdOptions) => Promise<Uint8Array>) | undefined =
-  typeof zlib.zstdCompress === "function" ? promisify(zlib.zstdCompress) : undefined;
-const compressDeflate = promisify(zlib.deflateRaw);
 
 /**
  * A text whose order as a JavaScript string is that of its bytes in UTF-8, which both databases compare by. Only texts beyond
@@ -68,7 +61,7 @@ export class BlockWriter {
     this.#length = 0;
     this.#first = undefined;
     this.#last = "";
-    return compress(bytes).then((block) => ({ firstValue, block }));
+    return compressAside(bytes).then((block) => ({ firstValue, block }));
   }
 
   #reserve(bytes: number): void {
@@ -97,26 +90,13 @@ function sharedLength(one: string, other: string): number {
   return length;
 }
 
-/** On a thread of the pool: no callback waits for it. */
-async function compress(bytes: Uint8Array): Promise<Uint8Array> {
-  if (compressZstd === undefined)
-    return Buffer.concat([Uint8Array.of(DEFLATE), await compressDeflate(bytes, { level: 1 })]);
-  const params = { [zlib.constants.ZSTD_c_compressionLevel]: 1 };
-  return Buffer.concat([Uint8Array.of(ZSTD), await compressZstd(bytes, { params })]);
-}
-
-/** Decompressing twelve kilobytes takes some 20 µs, less than handing them to another thread. @throws where it cannot be read */
-function decompress(block: Uint8Array): Buffer {
-  const bytes = block.subarray(1);
-  return block[0] === ZSTD ? zlib.zstdDecompressSync(bytes) : zlib.inflateRawSync(bytes);
-}
-
 /**
  * The ids in a block of a value, or of all values that begin with it. Values before it are passed without being put together:
  * how much of its beginning the one before has decides.
  * @param fromId of the block's segment
  */
 export function idsInBlock(block: Uint8Array, fromId: number, value: string, match: "exact" | "prefix"): number[] {
+  // Twelve kilobytes take some 20 µs, less than handing them to another thread.
   const bytes = new BlockReader(decompress(block));
   const key = Buffer.from(value, "latin1");
   const ids: number[] = [];
