@@ -125,8 +125,11 @@ export function sealOriginal(
   return sealed && original && { ...sealed.block, keeper: original.keeper };
 }
 
-/** @returns whether the error is of the table of originals: then the events run again without them */
-export function pausesOriginals(error: unknown, keepers: Iterable<OriginalKeeper | undefined>): boolean {
+/**
+ * Keeps no originals for a minute after an error of their table, so that the events can run again without them.
+ * @returns whether the error is one
+ */
+export function pauseAfterError(error: unknown, keepers: Iterable<OriginalKeeper | undefined>): boolean {
   if (!(error instanceof Error && error.message.includes(TABLE))) return false;
   for (const keeper of new Set(keepers)) keeper?.pause(error);
   return true;

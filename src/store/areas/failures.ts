@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, FAILURE_STATES, type FailureState, type FaultCode } from "../../domain/index.ts";
 import { type Database, equal, type IdRow, idIn, idsOf, insert, run, storableText } from "../database.ts";
-import { type NewBlock, type OriginalKeeper, pausesOriginals } from "../original-keeper.ts";
+import { type NewBlock, type OriginalKeeper, pauseAfterError } from "../original-keeper.ts";
 import type { Lease } from "./lease.ts";
 import { insertOriginal } from "./originals.ts";
 import {
@@ -249,7 +249,7 @@ async function writeWithOriginal(
         await run(query, statement);
       });
   } catch (error) {
-    if (!pausesOriginals(error, [original.keeper])) throw error;
+    if (!pauseAfterError(error, [original.keeper])) throw error;
     await run(write, statement);
   }
 }

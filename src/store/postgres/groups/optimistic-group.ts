@@ -14,7 +14,7 @@ import { qualifiedNamesOf } from "../wire/names-of-connection.ts";
 import { namesOf, type PreparedNames } from "../wire/prepared-names.ts";
 import { sendBatch } from "../wire/statement.ts";
 import { StatementBatch, type StatementResult, toQueryResult, typedStatement } from "../wire/statement-batch.ts";
-import { type CompletedEvent, eventStatementsOf, type HandlerResult, isOfOriginals } from "./event-statements.ts";
+import { type CompletedEvent, eventStatementsOf, type HandlerResult, pauseOriginalsAfter } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { createGroupHandle, type Execute } from "./handle.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
@@ -91,7 +91,7 @@ export class OptimisticGroup {
     } catch (error) {
       this.#close();
       const results = this.#members.flatMap(({ result }) => result ?? []);
-      isOfOriginals(error, results);
+      pauseOriginalsAfter(error, results);
       await rollback(this.#client);
       if (error instanceof StoreError && error.reason === "commit_unknown") return { kind: "unknown", error };
       return { kind: "unfit", reasons: new Map() };

@@ -7,7 +7,7 @@ import { StoreError } from "../../store-errors.ts";
 import type { WireStatement } from "../wire/message-writer.ts";
 import { prepared } from "../wire/prepared-names.ts";
 import { sendBatch } from "../wire/statement.ts";
-import { eventStatementsOf, isOfOriginals } from "./event-statements.ts";
+import { eventStatementsOf, pauseOriginalsAfter } from "./event-statements.ts";
 import type { GroupEligibility } from "./group-eligibility.ts";
 import { GroupMember, type MemberResult, type QueuedEvent } from "./group-member.ts";
 import { BEGIN, commit, RESET_SESSION, rollback, timeLeft } from "./in-transaction.ts";
@@ -74,7 +74,7 @@ export class SequentialGroup {
       // A refused COMMIT leaves nothing: one of them broke a constraint that only COMMIT checks, and the others run again.
       const isKnown = !(error instanceof StoreError && error.reason === "commit_unknown");
       const results = this.#done.map(({ result }) => result);
-      isOfOriginals(error, results);
+      pauseOriginalsAfter(error, results);
       await rollback(this.#client);
       for (const { event } of isKnown ? [] : this.#done) event.fail(error);
       // A member that failed may have seen what is rolled back now, so it runs again like the others.

@@ -17,7 +17,7 @@ import { sendBatch } from "../wire/statement.ts";
 import {
   eventStatementsOf,
   type HandlerResult,
-  isOfOriginals,
+  pauseOriginalsAfter,
   type QueuedNotification,
   toStoredRecords,
 } from "./event-statements.ts";
@@ -76,7 +76,7 @@ export async function handleSingle(
     closing: () => closing,
   });
   return running.catch((error: unknown) => {
-    if (completed === undefined || !isOfOriginals(error, [{ completion: completed }])) throw error;
+    if (completed === undefined || !pauseOriginalsAfter(error, [{ completion: completed }])) throw error;
     return handleSingle(database, event);
   });
 }
