@@ -3,7 +3,6 @@
  * (`--rows`) in the callback log, each filter of it included, and for how long the event loop is held up. Takes some
  * minutes and some gigabytes in the folder for temporary files. The goal is a p95 under 200 ms for each of them.
  */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { createAdminClient } from "../src/admin-client/index.ts";
 import { type RunningReceiver, start } from "../src/app/index.ts";
@@ -12,8 +11,8 @@ import { loadConfig } from "../src/config/index.ts";
 import { capturedLog } from "../src/testing/captured-log.ts";
 import { testEnvironment } from "../src/testing/start-test-receiver.ts";
 import type { Target } from "../test/support/open-target.ts";
-import { startPostgresProcess } from "../test/support/postgres-process.ts";
 import { fill } from "./measure/fill.ts";
+import { head, measureRequests, measureStores } from "./measure/report.ts";
 import { type Kind, kindsFor } from "./measure/requests.ts";
 
 const TOKEN = "measure-pages-token";
@@ -49,46 +48,23 @@ async function measure(dialect: Target["dialect"], server: string | undefined): 
 
 async function measureAll({ adminOrigin }: RunningReceiver): Promise<boolean> {
   const client = createAdminClient({ origin: adminOrigin, token: TOKEN });
-  row("request", "p50 ms", "p95 ms", "longest", "stall ms", "found");
-  row("---", "---:", "---:", "---:", "---:", "---:");
+  head("request");
   let isGoalMet = true;
   for (const kind of kindsFor(rows)) isGoalMet = (await measureKind(client, kind)) && isGoalMet;
   return isGoalMet;
 }
 
 async function measureKind(client: ReturnType<typeof createAdminClient>, [name, make]: Kind): Promise<boolean> {
-  const took: number[] = [];
-  let found = 0;
-  const stalls = monitorEventLoopDelay({ resolution: 1 });
-  stalls.enable();
-  let ask = make();
+  let next = make();
   let cursor: string | null | undefined;
-  for (let request = 0; request < requests; request += 1) {
-    const begun = performance.now();
-    const { items = [], next_cursor } = await ask(client, cursor == null ? {} : { cursor });
-    took.push(performance.now() - begun);
-    found += items.length;
+  const ask = async (request: number) => {
+    const { items = [], next_cursor } = await next(client, cursor == null ? {} : { cursor });
     // Half of the requests go on where the one before has ended.
     cursor = request % 2 === 0 ? next_cursor : null;
-    if (cursor == null) ask = make();
-  }
-  stalls.disable();
-  took.sort((a, b) => a - b);
-  const at = (share: number) => took[Math.ceil(share * took.length) - 1] ?? 0;
-  row(name, ...[at(0.5), at(0.95), at(1), stalls.max / 1e6].map(Math.round), found);
-  return at(0.95) < GOAL_MS;
+    if (cursor == null) next = make();
+    return items.length;
+  };
+  return (await measureRequests({ name, count: requests, ask })) < GOAL_MS;
 }
 
-function row(...cells: readonly (string | number)[]): void {
-  process.stdout.write(`| ${cells.join(" | ")} |\n`);
-}
-
-let isGoalMet = true;
-for (const dialect of values.store.split(",")) {
-  if (dialect === "sqlite") isGoalMet = (await measure("sqlite", undefined)) && isGoalMet;
-  else {
-    const { url, stop } = await startPostgresProcess();
-    isGoalMet = (await measure("postgres", url).finally(stop)) && isGoalMet;
-  }
-}
-process.exitCode = isGoalMet ? 0 : 1;
+process.exitCode = (await measureStores(values.store, measure)) ? 0 : 1;

@@ -18,8 +18,8 @@ import { capturedLog } from "../src/testing/captured-log.ts";
 import { testEnvironment } from "../src/testing/start-test-receiver.ts";
 import { createValueIndexer } from "../src/upkeep/index.ts";
 import type { Target } from "../test/support/open-target.ts";
-import { startPostgresProcess } from "../test/support/postgres-process.ts";
 import { fill } from "./measure/fill.ts";
+import { head, measureRequests, measureStores } from "./measure/report.ts";
 
 const TOKEN = "measure-search-token";
 const [GOAL_MS, GOAL_SHARE] = [200, 0.25];
@@ -106,8 +106,7 @@ async function bytesOf({ dialect, database }: Store, table: string): Promise<num
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 async function measureAll(client: AdminClient): Promise<boolean> {
-  row("search", "p50 ms", "p95 ms", "longest", "stall ms", "found");
-  row("---", "---:", "---:", "---:", "---:", "---:");
+  head("search");
   let isGoalMet = true;
   for (const [name, query] of KINDS) isGoalMet = (await measureKind(client, name, query)) && isGoalMet;
   await measureNowhere(client);
@@ -115,21 +114,9 @@ async function measureAll(client: AdminClient): Promise<boolean> {
 }
 
 async function measureKind({ search }: AdminClient, name: string, query: () => string): Promise<boolean> {
-  const took: number[] = [];
-  let found = 0;
-  const stalls = monitorEventLoopDelay({ resolution: 1 });
-  stalls.enable();
-  for (let request = 0; request < requests; request += 1) {
-    const startedAt = performance.now();
-    const { items } = await search.find({ q: query(), limit: 20 });
-    took.push(performance.now() - startedAt);
-    if (items.length > 0) found += 1;
-  }
-  stalls.disable();
-  took.sort((a, b) => a - b);
-  const at = (share: number) => took[Math.ceil(share * took.length) - 1] ?? 0;
-  row(name, ...[at(0.5), at(0.95), at(1), stalls.max / 1e6].map((ms) => ms.toFixed(0)), `${found}/${requests}`);
-  return at(0.95) < GOAL_MS;
+  const ask = async () => ((await search.find({ q: query(), limit: 20 })).items.length > 0 ? 1 : 0);
+  const foundText = (found: number) => `${found}/${requests}`;
+  return (await measureRequests({ name, count: requests, ask, foundText })) < GOAL_MS;
 }
 
 /** The whole log is read for it, request after request. */
@@ -145,16 +132,4 @@ async function measureNowhere({ search }: AdminClient): Promise<void> {
   process.stdout.write(`\ntext that is nowhere: ${seconds.toFixed(1)} s in ${count} requests\n`);
 }
 
-function row(...cells: readonly (string | number)[]): void {
-  process.stdout.write(`| ${cells.join(" | ")} |\n`);
-}
-
-let isGoalMet = true;
-for (const dialect of values.store.split(",")) {
-  if (dialect === "sqlite") isGoalMet = (await measure("sqlite", undefined)) && isGoalMet;
-  else {
-    const { url, stop } = await startPostgresProcess();
-    isGoalMet = (await measure("postgres", url).finally(stop)) && isGoalMet;
-  }
-}
-if (!isGoalMet) process.exitCode = 1;
+if (!(await measureStores(values.store, measure))) process.exitCode = 1;
