@@ -17,7 +17,7 @@ type FixtureOptions = AdminOptions & Given<"source"> & { readonly folder: string
 
 export function fixtureCommand(): Command {
   return adminCommand("fixture")
-    .description("Write the callback of an event, masked, and a test that signs it anew and sends it.")
+    .description("Write the callback of an event, masked, and a test that signs it again and sends it.")
     .argument("<event_id>", "the event")
     .option("--source <source>", "where it came from (default: the one source that has it)")
     .option("--folder <folder>", "the folder of the tests", "test")

@@ -87,7 +87,7 @@ async function unlessAbsent<Answer>(asked: Promise<Answer>): Promise<Answer | un
 }
 
 function shownText({ event, callback }: Shown, zone: ZoneOptions): string {
-  const parts = [verdictOf({ event, callback }, zone)];
+  const parts = [resultOf({ event, callback }, zone)];
   if (event !== null) parts.push(timelineTable(event, zone));
   const error = event?.failure?.error ?? callback?.error ?? null;
   if (error !== null) parts.push(errorText(error));
@@ -96,15 +96,15 @@ function shownText({ event, callback }: Shown, zone: ZoneOptions): string {
 }
 
 /** One sentence: what became of it. */
-function verdictOf({ event: history, callback }: Shown, zone: ZoneOptions): string {
-  if (history === null) return callback === null ? "" : callbackVerdict(callback, zone);
+function resultOf({ event: history, callback }: Shown, zone: ZoneOptions): string {
+  if (history === null) return callback === null ? "" : callbackResult(callback, zone);
   const { event, failure, timeline } = history;
   const runs = timeline.filter(({ kind }) => kind === "attempt").length;
   const name = `${history.event_id} of ${history.source}`;
   const after = `after ${counted(runs, "attempt")}`;
   if (event !== null && event.processed_at !== null)
     return `${name} (${event.event_type}) was handled at ${dateTimeText(event.processed_at, zone)}, ${after}.`;
-  if (failure === null) return callback === null ? `${name} was not handled.` : callbackVerdict(callback, zone);
+  if (failure === null) return callback === null ? `${name} was not handled.` : callbackResult(callback, zone);
   const type = failure.event_type === "" ? "not read" : failure.event_type;
   if (failure.state === "rejected") return `${name} (${type}) was rejected: ${failure.code}.`;
   if (failure.next_attempt_at === null) return `${name} (${type}) failed ${after}; its retries are exhausted.`;
@@ -114,7 +114,7 @@ function verdictOf({ event: history, callback }: Shown, zone: ZoneOptions): stri
     : `${name} (${type}) failed ${after}; ${next}.`;
 }
 
-function callbackVerdict(callback: CallbackView, zone: ZoneOptions): string {
+function callbackResult(callback: CallbackView, zone: ZoneOptions): string {
   const { id, source, outcome, response_status, diagnosis, claimed, event_id } = callback;
   const of = `Callback ${id} of ${source ?? PLATFORM}`;
   const at = `at ${dateTimeText(callback.timestamp, zone)}`;

@@ -31,7 +31,8 @@ type Head = readonly [
 const LENGTH_BYTES = 4;
 
 /**
- * Layout, compressed: 4 bytes with the length of a JSON text, that text with the heads of the events, and their bodies.
+ * Layout before it is compressed: 4 bytes with the length of a JSON text. That text, with the heads of the events, and the
+ * bodies follow.
  * @param hasZstd for tests
  */
 export function encodeOriginals(originals: readonly Original[], hasZstd?: boolean): Buffer {

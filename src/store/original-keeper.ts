@@ -126,7 +126,7 @@ export function sealOriginal(
 }
 
 /**
- * Keeps no originals for a minute after an error of their table, so that the events can run again without them.
+ * Keeps no originals for a minute after an error of their table. The events can run again without them then.
  * @returns whether the error is one
  */
 export function pauseAfterError(error: unknown, keepers: Iterable<OriginalKeeper | undefined>): boolean {

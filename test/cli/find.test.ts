@@ -55,7 +55,7 @@ describe("oncehook find", () => {
 });
 
 describe("oncehook show", () => {
-  it("show finds the source of an event, and prints a verdict, the timeline and the payload", () =>
+  it("show finds the source of an event, and prints the result in a sentence, the timeline and the payload", () =>
     withOrders(async (run) => {
       const shown = await run("show", "evt_short");
       expect(shown.code).toBe(0);

@@ -15,9 +15,9 @@ import { CallbackCopies } from "./panel-copies.tsx";
 import { PayloadTab } from "./payload-tab.tsx";
 import { RequestTab } from "./request-tab.tsx";
 import { ResponseTab } from "./response-tab.tsx";
+import { ResultLine } from "./result-line.tsx";
 import { SqlTab } from "./sql-tab.tsx";
 import { TimelineTab } from "./timeline-tab.tsx";
-import { VerdictLine } from "./verdict.tsx";
 
 const EVERY_MS = 10_000;
 
@@ -52,7 +52,7 @@ export function EventPanel({ id, close }: Props) {
       {callback === undefined && history === undefined && error === null && <Loading what="the callback" />}
       {(callback !== undefined || history !== undefined) && (
         <>
-          <VerdictLine callback={callback} history={key} />
+          <ResultLine callback={callback} history={key} />
           <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
           <div className="panel-actions">
             {failure !== null && <FailureActions failure={failure} onDone={setMessage} onReplay={setReplayed} />}

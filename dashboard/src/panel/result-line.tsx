@@ -6,7 +6,7 @@ import { TextBlock } from "../parts/text-block.tsx";
 import { milliseconds, Time } from "../parts/time.tsx";
 import { ownFramesFirst } from "./own-frames.ts";
 
-interface Verdict {
+interface Result {
   readonly tone: Tone;
   readonly sentence: ReactNode;
   /** The next step of the operator. */
@@ -21,10 +21,10 @@ interface Props {
 }
 
 /** The state of the event in one sentence, before anything else. */
-export function VerdictLine({ callback, history }: Props) {
-  const { tone, sentence, remedy, error } = verdictOf(callback, history);
+export function ResultLine({ callback, history }: Props) {
+  const { tone, sentence, remedy, error } = resultOf(callback, history);
   return (
-    <section className="verdict" data-tone={tone} aria-label="What happened">
+    <section className="result-line" data-tone={tone} aria-label="What happened">
       <p>{sentence}</p>
       {remedy !== undefined && <p className="remedy">{remedy}</p>}
       {error !== undefined && (
@@ -37,15 +37,15 @@ export function VerdictLine({ callback, history }: Props) {
   );
 }
 
-function verdictOf(callback: CallbackView | undefined, history: EventHistoryView | undefined): Verdict {
+function resultOf(callback: CallbackView | undefined, history: EventHistoryView | undefined): Result {
   const failure = history?.failure ?? null;
-  if (failure !== null) return failedVerdict(failure);
-  if (history?.event?.status === "completed") return handledVerdict(callback, history.event.processed_at);
+  if (failure !== null) return failedResult(failure);
+  if (history?.event?.status === "completed") return handledResult(callback, history.event.processed_at);
   if (callback === undefined) return { tone: "quiet", sentence: "This event has not been processed here." };
-  return unhandledVerdict(callback);
+  return unhandledResult(callback);
 }
 
-function failedVerdict({ state, attempts, error, next_attempt_at, code }: FailureView): Verdict {
+function failedResult({ state, attempts, error, next_attempt_at, code }: FailureView): Result {
   const times = attempts === 1 ? "once" : `${attempts} times`;
   if (state === "accepted")
     return { tone: "quiet", sentence: "Accepted: the platform has its response, and the handler has not run yet." };
@@ -64,7 +64,7 @@ function failedVerdict({ state, attempts, error, next_attempt_at, code }: Failur
   };
 }
 
-function handledVerdict(callback: CallbackView | undefined, at: string | null): Verdict {
+function handledResult(callback: CallbackView | undefined, at: string | null): Result {
   const processed = <Time at={at} />;
   if (callback === undefined) return { tone: "success", sentence: <>Handled once, at {processed}.</> };
   const { outcome, processing_ms } = callback;
@@ -83,7 +83,7 @@ function handledVerdict(callback: CallbackView | undefined, at: string | null): 
   };
 }
 
-function unhandledVerdict(callback: CallbackView): Verdict {
+function unhandledResult(callback: CallbackView): Result {
   const { outcome, response_status, diagnosis, error, event_type, processing_ms } = callback;
   const tone = toneOf(outcome, response_status);
   if (outcome === "ignored")
