@@ -31,7 +31,7 @@ interface Configured {
 
 /** Completions of the last word of a query. An empty word gets the names of all filters. */
 export function suggestionsFor(query: string, configured: Configured): SuggestionView[] {
-  const word = /\S*$/.exec(query)?.[0] ?? "";
+  const word = query.split(/\s/).at(-1) ?? "";
   const [, name, value = ""] = /^([a-z]+):(.*)$/.exec(word) ?? [];
   const all = name === undefined ? [...filters(), ...valuesOf("source", configured)] : valuesOf(name, configured);
   const begins = ({ text }: SuggestionView) => lowerAscii(text).startsWith(lowerAscii(word));

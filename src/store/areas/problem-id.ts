@@ -38,8 +38,19 @@ export function refusalProblemId(source: string): string {
 /** The function and file of the first frame of the user's code. Its line changes with every edit of the file. */
 function placeOf(error: string): string {
   const [frame = ""] = handlersFrames(error).split("\n", 1);
-  const match = /^\s*at (?:(.*) \()?(.*?)(?::\d+)*\)?$/.exec(frame);
-  if (match === null) return "";
-  const [, name = "", path = ""] = match;
-  return `${name} ${path.replace(/^.*[\\/]/, "")}`;
+  const text = frame.trimStart();
+  if (!text.startsWith(AT)) return "";
+  const open = text.lastIndexOf(" (");
+  const name = open === -1 ? "" : text.slice(AT.length, open);
+  const place = open === -1 ? text.slice(AT.length) : text.slice(open + 2);
+  const path = withoutNumbers(place.endsWith(")") ? place.slice(0, -1) : place);
+  return `${name} ${path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)}`;
+}
+
+const AT = "at ";
+
+/** Without the line and the column behind it. */
+function withoutNumbers(place: string): string {
+  const colon = place.lastIndexOf(":");
+  return colon !== -1 && /^\d+$/.test(place.slice(colon + 1)) ? withoutNumbers(place.slice(0, colon)) : place;
 }
