@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { withListening } from "../support/event-stream.ts";
 import { OwnPage, sessionIdIn } from "../support/own-page.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -34,7 +34,7 @@ async function openWith(cookie: string, { adminOrigin }: TestReceiver) {
 describeFullOnPostgres("a live stream of a session on %s", (dialect) => {
   it(
     "a live stream ends on every process when its owner signs out, and streams of other sessions go on",
-    { tags: fullOnPostgres(dialect) },
+    { tags: "full" },
     () =>
       withDatabase(dialect, async (target) => {
         const receivers = [

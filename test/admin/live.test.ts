@@ -9,7 +9,7 @@ import { createAdminClient } from "../../src/admin-client/index.ts";
 import { systemClock } from "../../src/system/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import { describeFullOnPostgres, fullOnPostgres, type Target, withDatabase, withStore } from "../support/databases.ts";
+import { describeFullOnPostgres, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { readEvents, withListening } from "../support/event-stream.ts";
 import { execute } from "../support/execute.ts";
 import { logRow } from "../support/log-row.ts";
@@ -50,7 +50,7 @@ describeFullOnPostgres("a live stream on %s", (dialect) => {
 
   it(
     "a live stream sends the counts of callbacks and outcomes every two seconds, whatever its filter",
-    { tags: fullOnPostgres(dialect) },
+    { tags: "full" },
     () =>
       withReceiver(dialect, async (receiver) => {
         await withListening(receiver.adminOrigin, { source: "oauth" }, async ({ events }) => {

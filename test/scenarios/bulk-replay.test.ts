@@ -140,7 +140,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
       ),
   );
 
-  it("a bulk replay starts no more replays a second than its rate", { tags: fullOnPostgres(dialect) }, () =>
+  it("a bulk replay starts no more replays a second than its rate", { tags: "full" }, () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -198,7 +198,7 @@ describeFullOnPostgres("a bulk replay on %s", (dialect) => {
     ),
   );
 
-  it("a bulk replay goes on in the next process when its own one stops", { tags: fullOnPostgres(dialect) }, () =>
+  it("a bulk replay goes on in the next process when its own one stops", { tags: "full" }, () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, EXHAUSTED);
       await failures(first, 20);

@@ -140,7 +140,7 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
 
   it(
     "notifications reach a receiver that the usual authorities vouch for, whatever NOTIFY_CA_FILE adds to them",
-    { tags: fullOnPostgres(dialect) },
+    { tags: "full" },
     () =>
       withDatabase(dialect, (target) =>
         inFolder((folder) =>

@@ -59,7 +59,7 @@ describeFullOnPostgres("the longest body of a source on %s", (dialect) => {
   it(
     "bodies of a source's largest size follow one another through the room of one",
     {
-      tags: fullOnPostgres(dialect),
+      tags: "full",
     },
     () =>
       withReceiver(

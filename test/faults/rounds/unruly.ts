@@ -21,7 +21,7 @@ interface Unruly {
 }
 
 const LIMIT_MS = 300;
-/** More than the seconds for which a stalled process is watched. */
+/** More than the seconds for which a stalled process is watched, and than a start takes on a busy machine. */
 const ENDING_MS = 60_000;
 
 const UNRULY: readonly Unruly[] = [
@@ -103,15 +103,15 @@ function unruly(kind: Unruly, dialect: Dialect): Round {
 }
 
 const STRAYS = "SELECT times FROM ledger_effects WHERE event_id LIKE 'stray-%'";
-const MAX_TRIES = 200;
 
 /** Sends a stray until it is answered: the process may end under it, and comes back. */
 export async function sendStray(origin: string, body: string): Promise<Called> {
-  for (let tries = 1; ; tries += 1) {
+  const deadline = performance.now() + ENDING_MS;
+  for (;;) {
     try {
       return await call(origin, body);
     } catch (error) {
-      if (tries === MAX_TRIES) throw error;
+      if (performance.now() > deadline) throw error;
       await sleep(50);
     }
   }
