@@ -38,7 +38,7 @@ import {
   type PlatformRules,
   type Scheme,
 } from "../sources/index.ts";
-import { createOriginalKeepers, type Store } from "../store/index.ts";
+import { createOriginalKeepers, originalBytes, type Store } from "../store/index.ts";
 import { type Encryptor, KeyedSemaphore } from "../system/index.ts";
 import { createCallbackAppender, createRollupWriter, createSlowHandlerReport } from "../upkeep/index.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
@@ -77,6 +77,7 @@ export function createServices(dependencies: ServiceDependencies) {
   const metrics = metricsOf(dependencies, concurrency);
   const callbackLog = createCallbackLog({
     append: createCallbackAppender(store, config.retention.refusedBytes, clock, logger),
+    bytesBeside: originalBytes,
     isDataError: store.database.isDataError,
     logger,
     write: lineWriter(logger),

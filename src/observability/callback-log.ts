@@ -19,6 +19,8 @@ import type { TraceIds } from "./tracing/index.ts";
 
 interface CallbackLogOptions {
   readonly append: (rows: readonly CallbackLogEntry[]) => Promise<void>;
+  /** How much memory an entry takes beside its texts: an original waits with it. */
+  readonly bytesBeside?: (row: CallbackLogEntry) => number;
   /** Whether an error of `append` is of a value in its rows, so that it would come again. */
   readonly isDataError: (error: unknown) => boolean;
   readonly logger: Log;
@@ -53,7 +55,7 @@ export type CallbackLog = ReturnType<typeof createCallbackLog>;
 
 /** The callback log (SPEC 1.8): a line on standard output for each callback, and a row in the store. */
 export function createCallbackLog(options: CallbackLogOptions) {
-  const { append, isDataError, logger, write, clock, metrics } = options;
+  const { append, bytesBeside = () => 0, isDataError, logger, write, clock, metrics } = options;
   const bounds = { ...BOUNDS, ...options.bounds };
   // A database that is away fails every second; saying so once a minute is enough.
   const sparing = createSparingLog(logger, clock);
@@ -65,7 +67,7 @@ export function createCallbackLog(options: CallbackLogOptions) {
       await append(rows);
     },
     maxRows: bounds.waiting,
-    lengthOf,
+    lengthOf: (row) => lengthOf(row) + bytesBeside(row),
     isDataError,
     onRefused(row, err) {
       sparing("error", { fields: { err, request_id: row.requestId }, message: REFUSED });

@@ -8,6 +8,7 @@ import { acceptEvent, acceptForLater, recordAcceptedRun } from "./accept-event.t
 import { startAttempt } from "./attempt.ts";
 import { faultOutcome } from "./concurrency.ts";
 import { keepRefused } from "./keep-rejected.ts";
+import { unhandledEvent } from "./original-of.ts";
 import { duplicateOutcome, unwantedOutcome } from "./outcomes.ts";
 import type { AttemptInput, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
@@ -187,6 +188,8 @@ export class DeliveryRun implements PendingLookup {
   #respond(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
     const { content, settle } = this.#delivery;
     const { isJson } = content;
-    settle({ outcome, ...this.key, eventType: this.#eventType, isJson, logEntry });
+    const eventType = this.#eventType;
+    const unhandled = unhandledEvent(this.#delivery, outcome, eventType);
+    settle({ outcome, ...this.key, eventType, isJson, logEntry, unhandled });
   }
 }

@@ -6,7 +6,7 @@ import { runItems } from "./batch.ts";
 import { DeliveryRun } from "./delivery-run.ts";
 import { orderKeyOf } from "./handler-slot.ts";
 import { keepUnread, keySourceOf } from "./keep-rejected.ts";
-import { originalOf } from "./original-of.ts";
+import { originalOf, unhandledEvent } from "./original-of.ts";
 import type { Callback, CallbackResult, Delivery, Receiver } from "./receiver.ts";
 import { processForEach } from "./several-handlers.ts";
 
@@ -151,7 +151,8 @@ function processForHandler(delivery: Delivery, receiver: Receiver): void {
   const { key, content } = delivery;
   const { isJson } = content;
   void acceptForLater(delivery, receiver).then((outcome) => {
-    const eventType = content.typeOf();
-    delivery.settle({ outcome, ...key, isJson, ...(!isRefused(eventType) && { eventType }) });
+    const type = content.typeOf();
+    const eventType = isRefused(type) ? undefined : type;
+    delivery.settle({ outcome, ...key, isJson, eventType, unhandled: unhandledEvent(delivery, outcome, eventType) });
   });
 }

@@ -23,7 +23,7 @@ import type {
   Scheme,
   SignedRequest,
 } from "../sources/index.ts";
-import type { Deadline, EventOrder, OriginalKeeper, OriginalRequest, Store } from "../store/index.ts";
+import type { Deadline, EventOrder, KeptEvent, OriginalKeeper, OriginalRequest, Store } from "../store/index.ts";
 import type { Encryptor, KeyedSemaphore, Release } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
@@ -89,6 +89,8 @@ export interface CallbackResult {
   readonly isJson?: boolean | undefined;
   /** The entry of the callback log, where it committed with the event. */
   readonly logEntry?: CallbackLogEntry | undefined;
+  /** Set where no handler took the event and its original is kept: with its log entry. */
+  readonly unhandled?: KeptEvent | undefined;
   /** The source of the key, where the type has several handlers: `stripe`, `stripe#audit`. */
   readonly keySource?: string;
   /** Set for the common outcome of several handlers, each of which has settled its outcome. */

@@ -1,6 +1,7 @@
 import { type CallbackLogEntry, type Outcome, outcomeName } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
 import { type CallbackResult, errorText } from "../pipeline/index.ts";
+import type { NewLogRow } from "../store/index.ts";
 import type { ReceiveDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { CallbackResponse } from "./responses.ts";
@@ -23,8 +24,10 @@ export function createRequestLog({ maskFor, callbackLog, diagnoser }: ReceiveDep
         return callbackLog.writeLine(logEntry, { trace, isJson, processingMs });
       const ended = { source, result, response, processingMs };
       if (isAuthentic(result)) {
-        const row = logEntryOf(request, ended, maskFor(source));
-        callbackLog.writeLine(row, { trace, isJson });
+        const entry = logEntryOf(request, ended, maskFor(source));
+        callbackLog.writeLine(entry, { trace, isJson });
+        const { unhandled } = result;
+        const row: NewLogRow = unhandled === undefined ? entry : { ...entry, unhandled };
         return callbackLog.addEntry(row);
       }
       // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.

@@ -57,10 +57,13 @@ export {
   createOriginalKeepers,
   decryptOriginals,
   encryptOriginals,
+  type KeptEvent,
   type NewBlock,
+  type NewLogRow,
   ORIGINALS_CONTEXT,
   type OriginalKeeper,
   type OriginalRequest,
+  originalBytes,
   sealOriginal,
 } from "./original-keeper.ts";
 export { type Deadline, MESSAGES } from "./retry-until.ts";

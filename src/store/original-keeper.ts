@@ -1,4 +1,4 @@
-import type { Clock, Log } from "../domain/index.ts";
+import type { CallbackLogEntry, Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../system/index.ts";
 import type { NewRecord } from "./areas/records.ts";
 import { decodeOriginals, encodeOriginals, type Original } from "./original-block.ts";
@@ -21,6 +21,18 @@ export interface NewBlock {
 export interface KeptEvent {
   readonly record: Pick<NewRecord, "source" | "eventId" | "eventType" | "version">;
   readonly completion: { readonly original?: OriginalRequest | undefined };
+}
+
+/** An entry of the callback log. That of an event that no handler took brings the original. */
+export interface NewLogRow extends CallbackLogEntry {
+  readonly unhandled?: KeptEvent | undefined;
+}
+
+/** The memory that a row's original takes until it is stored, in bytes. */
+export function originalBytes({ unhandled }: NewLogRow): number {
+  const { original } = unhandled?.completion ?? {};
+  if (original === undefined) return 0;
+  return original.body.length + original.rawHeaders.reduce((sum, text) => sum + text.length, original.target.length);
 }
 
 export interface SealedBlock<Event> {

@@ -2,13 +2,14 @@
  * The store contract. `sqlite/` and `postgres/` implement `StoreCore`; the areas are the same on both. The conformance suite
  * (`test/conformance/`) tests both, and only `app/` knows which one is in use.
  */
-import type { CallbackLogEntry, Clock, EventKey } from "../domain/index.ts";
+import type { Clock, EventKey } from "../domain/index.ts";
 import type { Areas } from "./areas/areas.ts";
 import type { StoredRecord } from "./areas/records.ts";
 import type { PendingLookup } from "./batches.ts";
 import type { Database } from "./database.ts";
 import type { HandlerMigration, Stamp } from "./migrations/apply-migrations.ts";
 import type { PendingEvent } from "./once.ts";
+import type { NewLogRow } from "./original-keeper.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { StoreError } from "./store-errors.ts";
 import type { Dialect, TransactionObserver } from "./transaction.ts";
@@ -33,8 +34,8 @@ export interface StoreCore {
    * Retries and deliveries then need not wait for those of an ended one. On PostgreSQL they wait.
    */
   endStaleLeases(now: Date): Promise<void>;
-  /** Adds entries to the callback log, all of them or none. */
-  appendCallbacks(rows: readonly CallbackLogEntry[]): Promise<void>;
+  /** Adds entries to the callback log, and the originals that they bring: all of them or none. */
+  appendCallbacks(rows: readonly NewLogRow[]): Promise<void>;
   /**
    * Resolves, with the reason, after a flush or a ROLLBACK failed. From then on the store takes nothing, and only a new process
    * can find out what the disk holds. Pending for ever where that cannot happen.

@@ -1,16 +1,8 @@
 import type { Config } from "../config/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
-import {
-  type CallbackLogEntry,
-  type Clock,
-  DAY_MS,
-  isWithoutEvent,
-  type Log,
-  logEntryBytes,
-  OAUTH,
-} from "../domain/index.ts";
+import { type Clock, DAY_MS, isWithoutEvent, type Log, logEntryBytes, OAUTH } from "../domain/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
-import type { Store } from "../store/index.ts";
+import type { NewLogRow, Store } from "../store/index.ts";
 import { createPoller } from "../system/index.ts";
 
 /** Older than any row is that has waited only for its group; a search by time allows for as much. */
@@ -27,7 +19,7 @@ export function createCallbackAppender(
   refusedBytes: number,
   clock: Clock,
   log: Log,
-): (rows: readonly CallbackLogEntry[]) => Promise<void> {
+): (rows: readonly NewLogRow[]) => Promise<void> {
   let added = 0;
   return async (rows) => {
     const now = clock.now();

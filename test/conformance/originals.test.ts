@@ -173,6 +173,45 @@ describeEach("originals", (dialect) => {
       expect((await store.originals.walk(none, undefined, 10, encryptor)).originals).toEqual([]);
     }));
 
+  it("originals of events that no handler took are stored with their log entries, and found, walked and deleted", () =>
+    withStore(dialect, async (store, target) => {
+      const { keep, encryptor } = originalsKeeper();
+      const ignored = (eventId: string) => ({
+        ...logRow({ ...keyOf(eventId), outcome: "ignored" }),
+        unhandled: { record: newRecord(eventId), completion: { original: keep(eventId) } },
+      });
+      await store.appendCallbacks([logRow({ eventId: "other" }), ignored("e1"), ignored("e2")]);
+      await store.appendCallbacks([ignored("e1")]);
+      expect(await countOf(target)).toBe(2);
+      for (const name of ["e1", "e2"])
+        expect((await store.originals.find(keyOf(name), encryptor))?.target).toBe(keep(name).target);
+      expect(await store.originals.find(keyOf("other"), encryptor)).toBeUndefined();
+      const { originals } = await store.originals.walk({ since: SINCE }, undefined, 10, encryptor);
+      expect(originals.map(({ eventId }) => eventId).toSorted()).toEqual(["e1", "e1", "e2"]);
+      // A handler takes the next delivery: its original counts.
+      await run(store, "e1", keep("e1", { body: Buffer.from("handled") }));
+      const found = await store.originals.find(keyOf("e1"), encryptor);
+      expect(Buffer.from(found?.body ?? []).toString()).toBe("handled");
+      await store.retention.sweep({
+        callbacks: SINCE,
+        refusedRowsKept: 10,
+        now: new Date(Date.now() + 2 * 86_400_000),
+      });
+      expect(await countOf(target)).toBe(1);
+    }));
+
+  it("log entries are stored without their originals where the table cannot be written", () =>
+    withStore(dialect, async (store, target) => {
+      const { keep, errors } = originalsKeeper();
+      await execute(target, "ALTER TABLE oncehook_originals RENAME TO hidden");
+      const unhandled = { record: newRecord("e1"), completion: { original: keep("e1") } };
+      await store.appendCallbacks([{ ...logRow({ ...keyOf("e1"), outcome: "ignored" }), unhandled }]);
+      expect((await rowsOf(target, "SELECT event_id FROM oncehook_callbacks")).map((row) => row.event_id)).toEqual([
+        "e1",
+      ]);
+      expect(errors).toHaveLength(1);
+    }));
+
   it("the retention job deletes each original after its own time, but for the newest row", () =>
     withStore(dialect, async (store, target) => {
       const [day, week] = [originalsKeeper(), originalsKeeper({ keepMs: 7 * 86_400_000 })];

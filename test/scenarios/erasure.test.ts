@@ -90,6 +90,17 @@ describeFullOnPostgres("erasing a person's payloads on %s", (dialect) => {
       OPTIONS,
     ));
 
+  it("an erasure removes the payloads of events that no handler took", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverToShop(receiver, { id: "ignored", type: "refund", customer: CUSTOMER });
+        expect((await erase(receiver, WHERE)).body).toMatchObject({ events: 1, originals: 1, callbacks: 1 });
+        expect(await everything(receiver)).not.toContain(CUSTOMER);
+      },
+      OPTIONS,
+    ));
+
   it("a late duplicate of an erased event is a duplicate, and its result is without the value", () =>
     withReceiver(
       dialect,

@@ -9,8 +9,9 @@ import { CALLBACK_PATH, stripeCallback, VARIABLES, withApplication } from "../su
 import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import type { Target } from "../support/open-target.ts";
-import { payment, type ReceiverOptions, withReceiver } from "../support/receiver.ts";
+import { event, payment, type ReceiverOptions, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
+import { until } from "../support/until.ts";
 
 const ENCRYPTOR = createEncryptor(Buffer.alloc(32, 7));
 const orders = (handle: () => JsonObject = () => ({})): Handler =>
@@ -129,6 +130,46 @@ describeFullOnPostgres("originals of callbacks on %s", (dialect) => {
         type: "item.type",
         eventTime: { at: "item.time", unit: "seconds" },
       }),
+    );
+  });
+
+  it("events of types without a handler, or that filters leave out, have originals once the log has their entries", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const type of ["refund", "left.out", "order"]) await deliverToShop(receiver, { id: `of ${type}`, type });
+        expect((await receiver.send(event("no_such_type", {}, { event_id: "evt-refused" }))).status).toBe(400);
+        await until(async () => (await receiver.count("oncehook_callbacks", "with_record = 0")) === 3);
+        for (const type of ["refund", "left.out"])
+          expect(textOf(await originalOf(receiver.target, { source: "shop", eventId: `of ${type}` }))).toContain(type);
+        const refused = await originalOf(receiver.target, { source: "platform", eventId: "evt-refused" });
+        expect(refused?.eventType).toBe("no_such_type");
+        expect(await receiver.count("oncehook_records")).toBe(1);
+      },
+      withShop({ ignore: ["left.*"] }),
+    ));
+
+  it("ignored events of a source with keep 0 have no originals, and items of a batch have theirs", () => {
+    const batch = { batch: { at: "body.events" }, id: "item.id", type: "item.type" } as const;
+    const eventTime = { at: "item.time", unit: "seconds" } as const;
+    const sources = {
+      shop: shop({ keep: "0" }),
+      many: shop({ path: "/many", ...batch, eventTime }),
+    };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverToShop(receiver, { id: "e1", type: "refund" });
+        const body = Buffer.from(JSON.stringify({ events: [1, 2].map((n) => ({ id: `i${n}`, type: "refund", n })) }));
+        const headers = { ...shop().sign?.({ body, now: new Date() }) };
+        expect((await fetch(`${receiver.publicOrigin}/many`, { method: "POST", body, headers })).status).toBe(200);
+        await until(async () => (await receiver.count("oncehook_callbacks", "event_id IS NOT NULL")) === 3);
+        expect(await originalOf(receiver.target, { source: "shop", eventId: "e1" })).toBeUndefined();
+        const item = textOf(await originalOf(receiver.target, { source: "many", eventId: "i2" }));
+        expect(item).toContain('"n":2');
+        expect(item).not.toContain('"n":1');
+      },
+      { sources, handlers: [orders(), { ...orders(), source: "many" }] },
     );
   });
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, keyText, sourceOf } from "../../domain/index.ts";
 import type { Encryptor } from "../../system/index.ts";
-import { Area, equal, insert, rowList } from "../database.ts";
+import { Area, equal, type IdRow, insert, rowList } from "../database.ts";
 import type { Original } from "../original-block.ts";
 import { decryptOriginals, type NewBlock } from "../original-keeper.ts";
 
@@ -36,6 +36,8 @@ type Decrypt = Pick<Encryptor, "decrypt">;
 /** Ids from the first to the last log entry of a block. A group has some dozens, and others write beside it. */
 const WIDEST_BLOCK = 10_000;
 const BLOCKS_PER_READ = 16;
+/** A platform repeats an event that was answered 200 a few times at the most. */
+const MOST_ENTRIES = 8;
 
 /** Of an event that is stored before it was handled. One that is rejected is replaced by what its platform sends next. */
 export function insertOriginal({ source, eventId }: EventKey, block: NewBlock): RawBuilder<unknown> {
@@ -50,7 +52,7 @@ export function insertOriginal({ source, eventId }: EventKey, block: NewBlock): 
 /**
  * The events as they came, in encrypted blocks (decision 0108). A handled event is in the block that its transaction wrote.
  * One that was stored before is in a block under its key. An event that is in both was handled in a later delivery,
- * whose original counts.
+ * whose original counts. One that no handler took is in a block with its log entry, once for each delivery.
  */
 export class Originals extends Area {
   /** @throws EncryptionKeyMissing where no configured key encrypted it */
@@ -59,11 +61,12 @@ export class Originals extends Area {
     const record = await this.read<{ callbackId: number | null }>`SELECT callback_id FROM oncehook_records
       WHERE ${equal({ eventId, source })}`;
     const callbackId = record[0]?.callbackId ?? null;
-    const handled = callbackId === null ? undefined : await this.findHandled(key, callbackId, encryptor);
+    const handled = callbackId === null ? undefined : await this.findInGroups(key, callbackId, encryptor);
     if (handled !== undefined) return handled;
     const [block] = await this.read<Pick<StoredBlock, "encrypted">>`SELECT encrypted_block AS encrypted
       FROM oncehook_originals WHERE ${equal({ eventId, source })}`;
-    return block && decryptOriginals(block.encrypted, encryptor)[0];
+    if (block !== undefined) return decryptOriginals(block.encrypted, encryptor)[0];
+    return this.findUnhandled(key, encryptor);
   }
 
   /**
@@ -116,12 +119,24 @@ export class Originals extends Area {
       JOIN oncehook_records AS r ON r.event_id = k.event_id AND r.source = k.source WHERE r.callback_id IS NOT NULL`;
     const later = new Set<string>();
     for (const { callbackId, ...key } of records)
-      if ((await this.findHandled(key, callbackId, encryptor)) !== undefined) later.add(keyText(key));
+      if ((await this.findInGroups(key, callbackId, encryptor)) !== undefined) later.add(keyText(key));
     return later;
   }
 
+  /** That of an event that no handler took is found by its log entries, the latest first. */
+  private async findUnhandled(key: EventKey, encryptor: Decrypt): Promise<Original | undefined> {
+    const { source, eventId } = key;
+    const entries = await this.read<IdRow>`SELECT id FROM oncehook_callbacks WHERE ${equal({ eventId, source })}
+      AND with_record = 0 AND outcome IN ('ignored', 'event_type_unknown') ORDER BY id DESC LIMIT ${sql.lit(MOST_ENTRIES)}`;
+    for (const { id } of entries) {
+      const original = await this.findInGroups(key, id, encryptor);
+      if (original !== undefined) return original;
+    }
+    return undefined;
+  }
+
   /** The blocks of PostgreSQL's groups overlap: each that may have the event is looked through. */
-  private async findHandled(key: EventKey, callbackId: number, encryptor: Decrypt): Promise<Original | undefined> {
+  private async findInGroups(key: EventKey, callbackId: number, encryptor: Decrypt): Promise<Original | undefined> {
     const blocks = await this.read<Pick<StoredBlock, "encrypted">>`SELECT encrypted_block AS encrypted
       FROM oncehook_originals WHERE last_callback_id >= ${callbackId} AND last_callback_id < ${callbackId + WIDEST_BLOCK}
         AND first_callback_id <= ${callbackId}`;

@@ -1,22 +1,20 @@
-import { sql } from "kysely";
 import type pg from "pg";
-import { type CallbackLogEntry, callOnce, keyText } from "../../domain/index.ts";
+import { callOnce, keyText } from "../../domain/index.ts";
 import { KeyedSemaphore } from "../../system/index.ts";
 import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { createAreas } from "../areas/areas.ts";
 import type { StoredRecord } from "../areas/records.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, postgresDialect } from "../bind-query.ts";
-import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
-import { type Database, run } from "../database.ts";
+import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { DryRunOptions, PendingEvent } from "../once.ts";
 import { qualifiedNames } from "../qualified-names.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { StoreError } from "../store-errors.ts";
+import { appendCallbacks } from "./append-callbacks.ts";
 import { eventStatementsOf, toStoredRecords } from "./groups/event-statements.ts";
-import { CALLBACK_COLUMN_TYPES } from "./groups/event-texts.ts";
 import { GroupScheduler } from "./groups/group-scheduler.ts";
 import { inTransaction } from "./groups/in-transaction.ts";
 import { handleSingle } from "./groups/single-event.ts";
@@ -197,21 +195,4 @@ function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
       return retryUntil(limits.deadline, run, transientReason);
     },
   };
-}
-
-const LOG_COLUMNS = [...CALLBACK_COLUMNS, ...REFUSED_COLUMNS] as const;
-const LOG_COLUMN_LIST = sql.raw(LOG_COLUMNS.join(", "));
-const TYPED_LOG_COLUMNS = sql.raw(
-  LOG_COLUMNS.map((name) => `${name} ${CALLBACK_COLUMN_TYPES[name] ?? "text"}`).join(", "),
-);
-
-/** One statement, so that all are stored or none; its text is the same for any number. A column without a value is NULL. */
-async function appendCallbacks({ write }: Database, rows: readonly CallbackLogEntry[]): Promise<void> {
-  if (rows.length === 0) return;
-  const objects = rows.map((row) => {
-    const values = [...callbackValues(row, 0), ...(refusedValues(row) ?? [])];
-    return Object.fromEntries(LOG_COLUMNS.map((name, index) => [name, values[index]]));
-  });
-  const given = sql`jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) AS given (${TYPED_LOG_COLUMNS})`;
-  await run(write, sql`INSERT INTO oncehook_callbacks (${LOG_COLUMN_LIST}) SELECT ${LOG_COLUMN_LIST} FROM ${given}`);
 }

@@ -1,4 +1,4 @@
-import { type CallbackLogEntry, type Clock, type EventKey, keyText } from "../../domain/index.ts";
+import { type Clock, type EventKey, keyText } from "../../domain/index.ts";
 import { RECORD_COLUMNS, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../areas/records.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
@@ -10,10 +10,11 @@ import {
   type OnceScope,
   type PendingEvent,
 } from "../once.ts";
+import type { NewLogRow } from "../original-keeper.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
 import { type HandlerRun, runHandler } from "./handle.ts";
-import type { TaskOriginal } from "./insert-originals.ts";
+import { insertOriginals, type TaskOriginal } from "./insert-originals.ts";
 import type { WriterTask } from "./writer-queue.ts";
 
 /** The state of an event: its record, and whether an earlier delivery left a failure or a preparation. */
@@ -132,11 +133,14 @@ function mayDeferKeys(connection: Connection): boolean {
   return pragma.defer_foreign_keys === 1 || connection.get(SELECT_DEFERRED) !== undefined;
 }
 
-/** Rows that belong to no event's transaction, in one of their own. */
-export function insertCallbacks(connection: Connection, rows: readonly CallbackLogEntry[]): void {
+/** Rows that belong to no event's transaction, in one of their own, with the originals that they bring. */
+export function insertCallbacks(connection: Connection, rows: readonly NewLogRow[]): void {
+  const kept: TaskOriginal[] = [];
   for (const row of rows) {
     const refused = refusedValues(row);
     const statement = refused === undefined ? INSERT_CALLBACK : INSERT_REFUSED_CALLBACK;
-    connection.run(statement, ...callbackValues(row, 0), ...(refused ?? []));
+    const { lastId } = connection.run(statement, ...callbackValues(row, 0), ...(refused ?? []));
+    if (row.unhandled !== undefined) kept.push({ ...row.unhandled, callbackId: lastId });
   }
+  insertOriginals(connection, kept);
 }

@@ -3,7 +3,7 @@ import { type CallbackLogEntry, type EventKey, getOrMake } from "../../../domain
 import { type NewRecord, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../../areas/records.ts";
 import { CALLBACK_COLUMNS, callbackValues } from "../../callback-columns.ts";
 import type { Completion } from "../../once.ts";
-import { type NewBlock, pauseAfterError, sealOriginals } from "../../original-keeper.ts";
+import { type KeptEvent, type NewBlock, pauseAfterError, sealOriginals } from "../../original-keeper.ts";
 import type { QualifiedNames } from "../../qualified-names.ts";
 import type { WireStatement, WireValue } from "../wire/message-writer.ts";
 import { qualifiedNamesOf } from "../wire/names-of-connection.ts";
@@ -150,7 +150,7 @@ export function toStoredRecords(answer: StatementResult | undefined): StoredReco
 }
 
 /** Keeps none for a minute after an error of their statement, as `pauseAfterError` does. @returns whether it is one */
-export function pauseOriginalsAfter(error: unknown, events: readonly Pick<CompletedEvent, "completion">[]): boolean {
+export function pauseOriginalsAfter(error: unknown, events: readonly Pick<KeptEvent, "completion">[]): boolean {
   return pauseAfterError(
     error,
     events.map(({ completion }) => completion.original?.keeper),
