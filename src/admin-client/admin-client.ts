@@ -85,6 +85,12 @@ export function createAdminClient(options: AdminClientOptions) {
       /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
       get: (source: string, event_id: string, query: PageParams = {}) =>
         request<api.EventHistoryView>("GET", `events/${eventPath({ source, event_id })}`, { query }),
+      /** Runs a handled event again; its result replaces the one of its record. @param reason for the audit log */
+      replay: (key: EventKey, reason: string) =>
+        request<api.ReplayView>("POST", `events/${eventPath(key)}/replay`, { body: { reason } }),
+      /** Shows what running a handled event again would do, and changes nothing. */
+      dryRun: (key: EventKey) =>
+        request<api.ReplayView>("POST", `events/${eventPath(key)}/replay`, { query: { dry_run: true }, body: {} }),
     },
     notifications: {
       list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" | undefined } = {}) =>

@@ -8,6 +8,7 @@ import type { RouteDependencies } from "./admin-dependencies.ts";
 import { registerAlerts } from "./alert-routes.ts";
 import { registerCallbacks } from "./callback-routes.ts";
 import { registerErasure } from "./erasure-routes.ts";
+import { registerEventReplays } from "./event-replay-routes.ts";
 import { registerEvents } from "./event-routes.ts";
 import { registerExports } from "./export-routes.ts";
 import { registerBulkReplays, registerFailures } from "./failure-routes.ts";
@@ -33,6 +34,7 @@ const OPERATIONS = [
   registerLive,
   registerOverview,
   registerEvents,
+  registerEventReplays,
   registerFailures,
   registerBulkReplays,
   registerProblems,

@@ -2,8 +2,8 @@ import type { Server } from "node:http";
 import type { EventKey, PayloadCondition } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
-import type { DryRunResult, ReplayResult } from "../retry/index.ts";
-import type { Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
+import type { DryRunResult, dryRunHandled, HandledReplayResult, ReplayResult } from "../retry/index.ts";
+import type { EventReplay, Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
 import type * as auth from "./access/authenticator.ts";
 import type { ErasureView } from "./erasure-schema.ts";
 import type * as views from "./page-schemas.ts";
@@ -48,6 +48,9 @@ export interface AdminDependencies
   readonly channelNames: readonly string[];
   readonly replay: (key: EventKey) => Promise<ReplayResult>;
   readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;
+  /** Runs a handled event again; its result replaces the one of its record. */
+  readonly replayHandled: (key: EventKey, replaces: EventReplay) => Promise<HandledReplayResult>;
+  readonly dryRunHandled: (key: EventKey) => ReturnType<typeof dryRunHandled>;
   readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   /** Of events whose payload meets the condition; a dry run only counts. */

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { AttemptOutcome, EventKey, JsonObject } from "../domain/index.ts";
+import type { EventKey } from "../domain/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentBulkReplay, presentFailure } from "./present.ts";
+import { presentDryRun, presentOutcome } from "./present-replay.ts";
 import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
@@ -72,44 +73,12 @@ type ReplayResponse = ReplayView | "absent" | "leased";
 
 async function runReplay(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
   const result = await deps.replay(key);
-  return typeof result === "string" ? result : { ...replayView(result, deps), dry_run: false };
+  return typeof result === "string" ? result : { ...presentOutcome(result, deps), dry_run: false };
 }
-
-const MAX_SQL_CHARACTERS = 4_000;
 
 async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
   const result = await deps.dryRun(key);
-  if (result === "absent") return result;
-  const { outcome, dryRun } = result;
-  const { mask } = deps;
-  return {
-    ...replayView(outcome, deps),
-    dry_run: true,
-    // Cut after it is masked: half a secret could not be told from other text.
-    statements: dryRun.statements.map(({ sql, rows }) => {
-      return { sql: input.shortened(mask.text(sql), MAX_SQL_CHARACTERS), rows };
-    }),
-    statements_omitted: dryRun.statementsOmitted,
-    connection_used: dryRun.isConnectionUsed,
-    deferred_keys_unchecked: dryRun.hasUncheckedKeys,
-    notifications: dryRun.notifications.map(({ topic, payload }) => {
-      return { topic, payload: mask.json(payload) as JsonObject };
-    }),
-    notifications_omitted: dryRun.notificationsOmitted,
-  };
-}
-
-function replayView(outcome: AttemptOutcome, { describeError, mask }: AdminDependencies) {
-  switch (outcome.kind) {
-    case "success":
-      return { outcome: outcome.kind, result: mask.json(outcome.result) as JsonObject };
-    case "already_processed":
-      return { outcome: outcome.kind };
-    case "refused":
-      return { outcome: outcome.code, error: describeError(outcome.detail ?? outcome.message) };
-    case "failed":
-      return { outcome: outcome.code, error: describeError(outcome.cause) };
-  }
+  return result === "absent" ? result : presentDryRun(result.outcome, result.dryRun, deps);
 }
 
 const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };

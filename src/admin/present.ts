@@ -6,6 +6,7 @@ import type {
   ListedNotification,
   StoredBulkReplay,
   StoredCallback,
+  StoredEventReplay,
   StoredFailure,
   StoredRecord,
 } from "../store/index.ts";
@@ -81,6 +82,15 @@ export function presentMaskedRecord(row: StoredRecord, mask: Mask): schemas.Even
 /** For viewers too: secrets that a handler sends are masked. */
 export function presentMaskedNotification(row: ListedNotification, mask: Mask): schemas.NotificationView {
   return presentNotification({ ...row, payload: mask.json(row.payload) as JsonObject });
+}
+
+export function presentEventReplay(row: StoredEventReplay, mask: Mask): schemas.EventHistoryView["replays"][number] {
+  const { replayedAt, actor, reason, earlierResult, earlierProcessedAt } = row;
+  return {
+    ...{ replayed_at: replayedAt, actor, reason },
+    earlier_result: mask.json(earlierResult) as JsonObject,
+    earlier_processed_at: earlierProcessedAt,
+  };
 }
 
 const bulkReplayFields = presenterOf(schemas.BULK_REPLAY);

@@ -94,6 +94,18 @@ export const REPLAY = z.strictObject({
     .optional()
     .describe("Of a dry run: what would be sent, secrets masked, the first hundred."),
   notifications_omitted: z.int().optional(),
+  earlier: z
+    .strictObject({ result: object().nullable(), processed_at: time().nullable() })
+    .optional()
+    .describe("Of a handled event: the result of its record before this run."),
+});
+
+const EVENT_REPLAY = z.strictObject({
+  replayed_at: time(),
+  actor: z.string(),
+  reason: z.string(),
+  earlier_result: object().describe("Which the replay replaced."),
+  earlier_processed_at: time(),
 });
 
 export const DELIVERY = z.strictObject({
@@ -171,6 +183,9 @@ export const EVENT_HISTORY = view("One event: what it came to, and everything th
     .nullable()
     .describe("Pass it as `cursor` for what came later; null where there is no more."),
   notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
+  replays: z
+    .array(EVENT_REPLAY)
+    .describe("Of a handled event: its runs for operators that replaced a result, oldest first, at most 200."),
 });
 
 export const AUDIT_ENTRY = view("A row of the audit log.", {

@@ -1,7 +1,8 @@
 import { createEmbeddedAdmin } from "../admin/index.ts";
 import { configuredChannelNames } from "../configured/index.ts";
 import type { PayloadCondition } from "../domain/index.ts";
-import { discard, dryRunReplay, replay } from "../retry/index.ts";
+import { discard, dryRunHandled, dryRunReplay, replay, replayHandled } from "../retry/index.ts";
+import type { EventReplay } from "../store/index.ts";
 import { erasePayloads } from "../upkeep/index.ts";
 import { packageVersion } from "./admin-access.ts";
 import type { Assembled } from "./assemble.ts";
@@ -20,6 +21,9 @@ export async function adminParts(assembled: Assembled) {
     ...receiver,
     replay: (key: Parameters<typeof replay>[0]) => replay(key, receiver),
     dryRun: (key: Parameters<typeof replay>[0]) => dryRunReplay(key, receiver),
+    replayHandled: (key: Parameters<typeof replay>[0], replaces: EventReplay) =>
+      receiver.runLock.shared(() => replayHandled(key, replaces, receiver)),
+    dryRunHandled: (key: Parameters<typeof replay>[0]) => receiver.runLock.shared(() => dryRunHandled(key, receiver)),
     discard: (key: Parameters<typeof replay>[0]) => discard(key, receiver),
     async erase(condition: PayloadCondition, isDryRun: boolean) {
       await callbackLog.flush();

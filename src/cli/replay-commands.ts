@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, Option } from "commander";
-import type { AdminClient, BulkReplayView, ReplayView } from "../admin-client/index.ts";
+import {
+  type AdminClient,
+  AdminError,
+  type BulkReplayView,
+  type EventKey,
+  type ReplayView,
+} from "../admin-client/index.ts";
 import { maxAttemptMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
+import { type AdminOptions, adminCommand, callAdmin, printAnswer, wholeNumber } from "./call-admin.ts";
 import {
   askAboutEvent,
   type FailureFilterOptions,
@@ -11,17 +17,20 @@ import {
   isEmpty,
   withFailureFilter,
 } from "./look-up-commands.ts";
-import { counted, escapeControls, type Given } from "./output.ts";
+import { counted, escapeControls, type Given, printResult } from "./output.ts";
+import { UserError } from "./user-error.ts";
 
 const MARGIN_MS = 5_000;
 const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--problem", "--bulk-replay", "--per-second", "--wait"];
 
 export function replayCommand(): Command {
   return withFailureFilter(adminCommand("replay"))
-    .description("Run a failed event again, or all that the options mean. Exit code 0 when it is handled.")
-    .argument("[event_id]", "the event, as `oncehook failures` lists it")
+    .description("Run an event again: a failed one, all that the options mean, or with --force one that was handled.")
+    .argument("[event_id]", "the event, as `oncehook failures` or `oncehook events` lists it")
     .option("--source <source>", "where it came from (of one event: the one source that has it)")
     .option("--dry-run", "only show what it would do: everything is rolled back")
+    .option("--force", "run a handled event again, after a dry run; its result replaces the earlier one")
+    .option("--reason <text>", "why, with --force: for the audit log")
     .option("--all", "every failure there is")
     .option("--per-second <count>", "how many begin in a second (default: 10)", wholeNumber(1, 100))
     .option("--wait", "wait until all of them were run; exit code 1 when one failed again")
@@ -42,23 +51,80 @@ export function discardCommand(): Command {
 }
 
 async function replay(eventId: string | undefined, options: BulkOptions, command: Command): Promise<void> {
+  const { force, reason, dryRun } = options;
+  if (force !== true && reason !== undefined) command.error("error: --reason is for --force: add it");
   if (eventId === undefined) return bulkReplay(options, command);
   const given = (flag: string) => command.getOptionValueSource(new Option(flag).attributeName()) === "cli";
   const ofMany = BULK_OPTIONS.find(given);
   if (ofMany !== undefined) command.error(`error: ${ofMany} is for many failures: leave it out, or the event_id`);
-  const wanted = { id: eventId, source: options.source, isFailure: true };
-  const mode = { dry_run: options.dryRun ?? false };
-  const longestMs = (config: Config) => maxAttemptMs(config) + MARGIN_MS;
-  const ask = (client: AdminClient) => askAboutEvent(client, wanted, (key) => client.failures.replay(key, mode));
-  const { outcome } = await printAnswer(options, ask, replaySummary, longestMs);
-  if (outcome !== "success" && outcome !== "already_processed") process.exitCode = 1;
+  if (force === true && dryRun === true) command.error("error: --force writes, and --dry-run does not: leave one out");
+  if (force === true && reason === undefined)
+    command.error('error: --reason: missing; say why the event is run again, as --reason "the tax was wrong"');
+  const ask = (client: AdminClient) =>
+    reason === undefined
+      ? replayFailure(client, eventId, options)
+      : replayHandled(client, { id: eventId, source: options.source, reason });
+  const longestMs = (config: Config) => 2 * maxAttemptMs(config) + MARGIN_MS;
+  const { views, isRefused } = await callAdmin(options, ask, longestMs);
+  const last = views.at(-1) as ReplayView;
+  printResult(options, last, () => views.map(replaySummary).join(""));
+  if (isRefused)
+    throw new UserError(
+      `${eventId} is handled already, and nothing was changed; to run it again: ` +
+        `oncehook replay ${eventId} --force --reason "why"`,
+    );
+  if (last.outcome !== "success" && last.outcome !== "already_processed") process.exitCode = 1;
+}
+
+interface Replayed {
+  /** In the order in which they were made. */
+  readonly views: readonly ReplayView[];
+  /** Whether a handled event was to be run again without `--force`. */
+  readonly isRefused: boolean;
+}
+
+/** A failure is run at once. Of a handled event only a dry run is made. */
+async function replayFailure(client: AdminClient, id: string, options: BulkOptions): Promise<Replayed> {
+  const { source, dryRun: dry_run = false } = options;
+  const replayOne = (key: EventKey) => client.failures.replay(key, { dry_run });
+  try {
+    return { views: [await askAboutEvent(client, { id, source, isFailure: true }, replayOne)], isRefused: false };
+  } catch (cause) {
+    if (!isNotFound(cause)) throw cause;
+    const view = await askAboutEvent(client, { id, source, isFailure: false }, client.events.dryRun).catch(
+      (error: unknown) => {
+        throw isNotFound(error) ? cause : error;
+      },
+    );
+    return { views: [view], isRefused: !dry_run };
+  }
+}
+
+/** The replay would fail where its dry run fails. One that was rejected may be so only for its `prepare` step. */
+const GOES_ON: ReadonlySet<string> = new Set(["success", "rejected"]);
+
+async function replayHandled(
+  client: AdminClient,
+  { id, source, reason }: { readonly id: string; readonly source: string | undefined; readonly reason: string },
+): Promise<Replayed> {
+  return askAboutEvent(client, { id, source, isFailure: false }, async (key) => {
+    const dry = await client.events.dryRun(key);
+    const views = GOES_ON.has(dry.outcome) ? [dry, await client.events.replay(key, reason)] : [dry];
+    return { views, isRefused: false };
+  });
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof AdminError && error.status === 404;
 }
 
 function replaySummary(view: ReplayView): string {
-  const { outcome, result, error, dry_run } = view;
+  const { outcome, result, error, dry_run, earlier } = view;
   const ending = `${outcome}${result === undefined ? "" : ` ${JSON.stringify(result)}`}`;
   const why = error === undefined ? "" : `${error}\n`;
-  return `${dry_run ? "a dry run, rolled back" : "replayed"}: ${ending}\n${why}${dry_run ? dryRunLines(view) : ""}`;
+  const before = earlier === undefined ? "" : `its earlier result: ${JSON.stringify(earlier.result)}\n`;
+  if (dry_run) return `a dry run, rolled back: ${ending}\n${why}${dryRunLines(view)}`;
+  return `replayed: ${ending}\n${why}${before}`;
 }
 
 function dryRunLines(view: ReplayView): string {
@@ -84,7 +150,8 @@ function oneLine(text: string): string {
   return escapeControls(text.replace(/\s+/g, " "));
 }
 
-interface BulkOptions extends AdminOptions, FailureFilterOptions {
+interface BulkOptions extends AdminOptions, FailureFilterOptions, Given<"reason"> {
+  readonly force?: true;
   readonly all?: true;
   readonly perSecond?: number;
   readonly wait?: true;

@@ -34,6 +34,7 @@ import { takeSlot } from "./handler-slot.ts";
 import { duplicateOutcome, withoutHandlerOf } from "./outcomes.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
+import { StaleReplay } from "./stale-replay.ts";
 import { type Validation, validateEvent } from "./validate-event.ts";
 
 /** @param logEntry the entry of the callback log that committed with a success */
@@ -106,6 +107,7 @@ class Attempt implements PendingEvent {
   readonly record: NewRecord;
   readonly deadline: Deadline;
   readonly locksRows: boolean;
+  readonly replaces: PendingEvent["replaces"];
   readonly #validated: ValidatedAttempt;
   readonly #receiver: Receiver;
   readonly #settleInput: SettleAttempt;
@@ -123,6 +125,7 @@ class Attempt implements PendingEvent {
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
     this.deadline = deadline;
     this.locksRows = validated.slot?.order !== undefined;
+    this.replaces = validated.input.replaces;
     this.#validated = validated;
     this.#context = context ?? new AsyncResource("oncehook.attempt");
     this.#receiver = receiver;
@@ -201,6 +204,8 @@ class Attempt implements PendingEvent {
     // Locks the row of the event's key at the start of the transaction.
     return takeOrder(scope.tx, slot.order, context.now).then((isStale) => {
       this.#isStale = isStale;
+      // Its result stays, as what it wrote does.
+      if (isStale && input.replaces !== undefined) throw new StaleReplay();
       return isStale ? STALE : handle();
     });
   }

@@ -7,6 +7,8 @@ export { orderKeyOf } from "./handler-slot.ts";
 export { UNKNOWN_BYTES } from "./outcomes.ts";
 export { processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
+export { type OriginalEvent, type ReadOriginal, readOriginal } from "./read-original.ts";
 export type * from "./receiver.ts";
 export { runUnread } from "./run-unread.ts";
+export { StaleReplay } from "./stale-replay.ts";
 export * from "./store-failure.ts";

@@ -12,6 +12,7 @@ import {
 } from "../domain/index.ts";
 import { HandlerTimedOut, SharedTimeLimit, withSignal } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
+import { preparationKeyOf } from "../store/index.ts";
 import { duplicateOutcome } from "./outcomes.ts";
 import type { Receiver, ValidatedAttempt } from "./receiver.ts";
 
@@ -34,7 +35,8 @@ export async function prepareOnce(attempt: ValidatedAttempt, receiver: Receiver)
 }
 
 async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
-  const { key, deadline, content, mode, stopping } = attempt.input;
+  const { deadline, content, mode, stopping, replaces } = attempt.input;
+  const key = preparationKeyOf(attempt.input.key, replaces);
   if (mode === "dry-run") return preparedForDryRun(key, receiver);
   for (;;) {
     const leaseMs = receiver.settings.handlerTimeoutMs + LEASE_MARGIN_MS;
@@ -57,7 +59,7 @@ async function leaseOrWait(attempt: ValidatedAttempt, receiver: Receiver): Promi
 }
 
 async function prepareUnderLease(attempt: ValidatedAttempt, lease: PrepareLease, receiver: Receiver) {
-  const { key } = attempt.input;
+  const key = preparationKeyOf(attempt.input.key, attempt.input.replaces);
   let text = receiver.unsavedPreparations.get(keyText(key));
   if (text === undefined) {
     try {
@@ -81,7 +83,8 @@ const UNSAVED = "the result of prepare could not be stored; this process keeps i
 /** Never beyond the lease: past it another delivery may begin the same work. */
 async function runPrepare(attempt: ValidatedAttempt, lease: PrepareLease, receiver: Receiver) {
   const { event, input, handler } = attempt;
-  const { key, version } = input;
+  const { version, replaces } = input;
+  const key = preparationKeyOf(input.key, replaces);
   // Whole milliseconds: sums of the clock's fractions are inexact.
   const left = Math.round(lease.endsAt - performance.now()) - STORE_TIMEOUT_MS;
   if (left <= 0) throw new Error("the database took so long that the lease of prepare has almost expired");

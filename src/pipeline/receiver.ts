@@ -23,7 +23,15 @@ import type {
   Scheme,
   SignedRequest,
 } from "../sources/index.ts";
-import type { Deadline, EventOrder, KeptEvent, OriginalKeeper, OriginalRequest, Store } from "../store/index.ts";
+import type {
+  Deadline,
+  EventOrder,
+  EventReplay,
+  KeptEvent,
+  OriginalKeeper,
+  OriginalRequest,
+  Store,
+} from "../store/index.ts";
 import type { Encryptor, KeyedSemaphore, Release } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
@@ -195,6 +203,8 @@ export interface AttemptInput {
   readonly dryRun?: DryRun | undefined;
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;
+  /** Set where a handled event is run again: its result replaces the one of its record. */
+  readonly replaces?: EventReplay | undefined;
   /** The original that commits with a success, where a callback started the attempt. */
   readonly original?: OriginalRequest | undefined;
   /** The log entry that commits with a success, where a callback started the attempt. */

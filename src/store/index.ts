@@ -5,6 +5,7 @@ export type * from "./areas/bulk-replays.ts";
 export type * from "./areas/callback-log.ts";
 export type * from "./areas/captures.ts";
 export type { ScannedRow } from "./areas/erasure.ts";
+export type { StoredEventReplay } from "./areas/event-replays.ts";
 export type * from "./areas/failure-leases.ts";
 export type * from "./areas/failures.ts";
 export type { Lease } from "./areas/lease.ts";
@@ -52,6 +53,7 @@ export {
   WRONG_KEY,
 } from "./migrations/apply-migrations.ts";
 export type * from "./once.ts";
+export { preparationKeyOf } from "./once.ts";
 export type { Original } from "./original-block.ts";
 export {
   createOriginalKeepers,

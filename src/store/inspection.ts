@@ -97,7 +97,8 @@ export interface Invariant {
   /**
    * Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. `@since` stands
    * for a time that no retention reaches: what is younger has not been deleted. `@handled` leaves out the log entries `c` whose
-   * event was only stored. A backfill has taken their record away, and the event runs after them.
+   * event was only stored. A backfill has taken their record away, and the event runs after them. `@replay` tells the
+   * notifications of an event's replays apart.
    */
   readonly select: string;
 }
@@ -162,7 +163,7 @@ export const INVARIANTS: readonly Invariant[] = [
     name: "notifications-once",
     message: "no notification of an event exists twice",
     select: `SELECT event_id AS what FROM oncehook_notifications
-      GROUP BY source, event_id, position HAVING count(*) > 1`,
+      GROUP BY source, event_id, position@replay HAVING count(*) > 1`,
   },
   {
     name: "deliveries-fanned-out",
@@ -177,6 +178,9 @@ export const INVARIANTS: readonly Invariant[] = [
       WHERE (state = 'delivered' AND delivered_at IS NULL) OR (state <> 'delivered' AND delivered_at IS NOT NULL)`,
   },
 ];
+
+/** The schema's step after which a notification may be of a replay. */
+const REPLAY_SCHEMA = 34;
 
 const HANDLED = `AND NOT EXISTS (SELECT 1 FROM oncehook_backfilled b
   WHERE b.event_id = c.event_id AND b.source = c.source AND c.received_at <= b.taken_at)`;
@@ -211,7 +215,9 @@ export async function checkInvariants(database: Database): Promise<IntegrityRepo
   const invariants: InvariantResult[] = [];
   for (const { name, message, select: broken } of INVARIANTS) {
     const handled = schema < BACKFILL_SCHEMA ? "" : HANDLED;
-    const found = sql.raw(broken.replaceAll("@since", `'${since}'`).replaceAll("@handled", handled));
+    const replay = schema < REPLAY_SCHEMA ? "" : ", event_replay_id";
+    const text = broken.replaceAll("@since", `'${since}'`).replaceAll("@handled", handled);
+    const found = sql.raw(text.replaceAll("@replay", replay));
     const counted = sql`SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${sql.lit(MAX_EXAMPLES)}`;
     const rows = await select<{ what: string; broken: number }>(database, counted);
     const examples = rows.map(({ what }) => String(what));

@@ -13,6 +13,8 @@ export interface PendingEvent {
   readonly deadline: Deadline;
   /** Set where it locks rows before its handler, for which the others of a group should not wait. */
   readonly locksRows?: boolean;
+  /** Set where a handled event is run again: its result replaces the one of its record. */
+  readonly replaces?: EventReplay | undefined;
   /**
    * Starts the handler, in the asynchronous context of its own delivery. It may run again where its transaction was lost. An
    * error that it throws or rejects with fails the event.
@@ -24,6 +26,20 @@ export interface PendingEvent {
   settle(result: OnceResult): void;
   /** Called with what the handler threw, or a StoreError. */
   fail(error: unknown): void;
+}
+
+/** A replay of handled events, which runs each of them once. */
+export interface EventReplay {
+  /** Tells it from other replays of the same event. */
+  readonly replay: string;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** The key of an event's prepare step. A replay has another one, since its outside work is done again. */
+export function preparationKeyOf(key: EventKey, replaces: Pick<EventReplay, "replay"> | undefined): EventKey {
+  if (replaces === undefined) return { source: key.source, eventId: key.eventId };
+  return { source: key.source, eventId: `replay ${replaces.replay} of ${key.eventId}` };
 }
 
 /** The ending of a delivery whose record was there. @throws Error for a record that is not completed */
@@ -55,7 +71,7 @@ export interface Completion {
 export type OnceResult =
   /** This call ran and committed. */
   | { readonly kind: "completed"; readonly result: JsonObject }
-  /** A completed record was there, or came to be while this call waited; `run` had no effect. */
+  /** A completed record was there, or came to be while this call waited; `run` had no effect. Or this replay has run it. */
   | { readonly kind: "duplicate"; readonly record: StoredRecord }
   /** `run` succeeded and all of it was rolled back on purpose. */
   | { readonly kind: "dry-run"; readonly result: JsonObject };

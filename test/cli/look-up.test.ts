@@ -214,7 +214,7 @@ describe("an operator at the command line", () => {
       const again = await run("replay", "evt/é");
       expect([again.code, again.stderr]).toEqual([
         1,
-        expect.stringContaining("answered 404: no failure under this source and event_id"),
+        expect.stringContaining("is handled already, and nothing was changed"),
       ]);
     }));
 

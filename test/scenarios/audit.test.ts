@@ -146,6 +146,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "/api/v1/sandbox/events": { body: "{}" },
   "/api/v1/sandbox/sources/{source}/events": { type: "1", body: "{}" },
   "/api/v1/bulk-replays": { filter: {} },
+  "/api/v1/events/{source}/{event_id}/replay": { reason: "a test" },
   "/api/v1/oauth/states": { state: "0123456789abcdef-of-a-flow", expires_in: 60 },
 };
 /** Who signs in is known only afterwards, and is written down by the route itself. */

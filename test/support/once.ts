@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type {
   Completion,
   Deadline,
+  EventReplay,
   NewRecord,
   OnceResult,
   OnceScope,
@@ -14,6 +15,8 @@ interface OnceOptions {
   /** `dry-run` rolls everything back at the end. */
   readonly mode: "commit" | "dry-run";
   readonly observer?: TransactionObserver | undefined;
+  /** Runs a handled event again. */
+  readonly replaces?: EventReplay | undefined;
 }
 
 /** Runs a handler for one event, as the pipeline does. @returns how it ended @throws what the handler threw, or a StoreError */
@@ -21,11 +24,11 @@ export function runOnce(
   store: Pick<Store, "submit" | "dryRun">,
   record: NewRecord,
   run: (scope: OnceScope) => Promise<Completion>,
-  { deadline, mode, observer }: OnceOptions,
+  { deadline, mode, observer, replaces }: OnceOptions,
 ): Promise<OnceResult> {
   return new Promise((settle, fail) => {
     const complete = (returned: unknown) => returned as Completion;
-    const event = { record, deadline, handle: AsyncLocalStorage.bind(run), complete, settle, fail };
+    const event = { record, deadline, replaces, handle: AsyncLocalStorage.bind(run), complete, settle, fail };
     if (mode === "commit") store.submit(event);
     else store.dryRun(event, observer);
   });

@@ -94,7 +94,7 @@ function PanelTabs({ callback, history }: TabsProps) {
       callback === undefined ? <NotLogged key="payload" /> : <PayloadTab key="payload" callback={callback} />,
     ],
     ["Timeline", <TimelineTab key="timeline" entries={entries} history={newest} more={history?.more} />],
-    ["SQL", <SqlTab key="sql" failure={newest?.failure ?? null} isHandled={newest?.event != null} />],
+    ["SQL", <SqlTab key="sql" failure={newest?.failure ?? null} handled={newest?.event ?? null} />],
     [
       "Request",
       callback === undefined ? <NotLogged key="request" /> : <RequestTab key="request" callback={callback} />,

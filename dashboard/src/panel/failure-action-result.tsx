@@ -78,7 +78,7 @@ export function ReplayOutcome({ replay }: { readonly replay: ReplayView }) {
     <Stack>
       <Text role="status">
         <OutcomeBadge outcome={outcome} />{" "}
-        {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(outcome)}
+        {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(replay)}
       </Text>
       {result !== undefined && <TextBlock label="The handler's result" text={JSON.stringify(result)} />}
       {error !== undefined && <TextBlock label="The error with its stack" text={ownFramesFirst(error)} />}
@@ -96,7 +96,11 @@ export function ReplayOutcome({ replay }: { readonly replay: ReplayView }) {
   );
 }
 
-function sentence(outcome: string): string {
+function sentence({ outcome, earlier }: ReplayView): string {
+  if (earlier !== undefined)
+    return outcome === "success"
+      ? `It was run again. Its earlier result: ${JSON.stringify(earlier.result)}`
+      : "It failed. Nothing has changed, and the event keeps its earlier result.";
   if (outcome === "success") return "It was handled, and its record is completed.";
   if (outcome === "already_processed") return "It had been handled before; nothing was done again.";
   return "It failed again, and stays in the list.";

@@ -6,6 +6,7 @@ import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
 import { Erasure } from "./erasure.ts";
+import { EventReplays } from "./event-replays.ts";
 import { FailureLeases } from "./failure-leases.ts";
 import { Failures } from "./failures.ts";
 import { Leases } from "./lease.ts";
@@ -41,6 +42,7 @@ export function createAreas(database: Database) {
     failureLeases: new FailureLeases(database),
     attempts: new Attempts(database),
     bulkReplays: new BulkReplays(database),
+    eventReplays: new EventReplays(database),
     preparations: new Preparations(database),
     notifications: new Notifications(database),
     outbox: new Outbox(database),

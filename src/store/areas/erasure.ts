@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, type JsonValue, textWithoutValue, withoutValue } from "../../domain/index.ts";
-import { Area, assign, equal, idIn, run, type TableName, type Values } from "../database.ts";
+import { Area, assign, equal, idIn, type Query, run, type TableName, type Values } from "../database.ts";
 
 /** Small, since a row may hold a whole body, and each is parsed or decrypted. */
 const STEP = 200;
@@ -59,20 +59,15 @@ export class Erasure extends Area {
     return changes > 0;
   }
 
-  /** Its failure, its preparation, the errors of its attempts, and its result where that holds the value. */
+  /** Its failure, its preparation, the errors of its attempts, and its results where they hold the value. */
   async eraseEvent({ source, eventId }: EventKey, value: string): Promise<void> {
     const key = equal({ eventId, source });
     await this.database.transact(async (query) => {
       await run(query, sql`DELETE FROM oncehook_failures WHERE ${key}`);
       await run(query, sql`DELETE FROM oncehook_preparations WHERE ${key}`);
       await run(query, sql`UPDATE oncehook_attempts SET error = '[erased]' WHERE ${key} AND error IS NOT NULL`);
-      const records = await run<{ result: string | null }>(
-        query,
-        sql`SELECT result FROM oncehook_records WHERE ${key}`,
-      );
-      const stored = records.rows[0]?.result ?? null;
-      const result = stored === null ? null : JSON.stringify(withoutValue(JSON.parse(stored), value));
-      if (result !== stored) await run(query, sql`UPDATE oncehook_records SET result = ${result} WHERE ${key}`);
+      await eraseResults(query, { table: "oncehook_records", column: "result", key }, value);
+      await eraseResults(query, { table: "oncehook_event_replays", column: "earlier_result", key }, value);
     });
   }
 
@@ -131,5 +126,19 @@ export class Erasure extends Area {
 
   private async remove(table: TableName, where: RawBuilder<unknown>): Promise<void> {
     await this.write`DELETE FROM ${sql.table(table)} WHERE ${where}`;
+  }
+}
+
+/** Of the rows of one event: its record, or its replays with their earlier results. */
+async function eraseResults(
+  query: Query,
+  { table, column, key }: { readonly table: TableName; readonly column: string; readonly key: RawBuilder<unknown> },
+  value: string,
+): Promise<void> {
+  const [name, result] = [sql.table(table), sql.ref(column)];
+  const select = sql`SELECT id, ${result} AS result FROM ${name} WHERE ${key} AND ${result} IS NOT NULL`;
+  for (const { id, result: stored } of (await run<{ id: number; result: string }>(query, select)).rows) {
+    const erased = JSON.stringify(withoutValue(JSON.parse(stored), value));
+    if (erased !== stored) await run(query, sql`UPDATE ${name} SET ${result} = ${erased} WHERE id = ${id}`);
   }
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, JsonObject } from "../../domain/index.ts";
 import { equal, type IdRow, idList, idsOf } from "../database.ts";
+import type { StoredEventReplay } from "./event-replays.ts";
 import {
   boundedSearch,
   idsByTime,
@@ -50,7 +51,9 @@ export interface NotificationFilter {
   readonly state?: NotificationDelivery["state"] | undefined;
 }
 
-export const NOTIFICATION_COLUMNS = sql`id, source || '/' || event_id || '/' || CAST(position AS text) AS idempotency_key,
+/** Those of a replay count from one again, and have the number of the replay behind it. */
+export const NOTIFICATION_COLUMNS = sql`id, source || '/' || event_id || '/' || CAST(position AS text) ||
+  CASE WHEN event_replay_id IS NULL THEN '' ELSE '~' || CAST(event_replay_id AS text) END AS idempotency_key,
   source, event_id, topic, payload, created_at`;
 export type NotificationRow = Omit<StoredNotification, "payload"> & { readonly payload: string };
 
@@ -73,6 +76,16 @@ const LATER_MS = 5_000;
 /** A longer stretch means that the clock was set: the search reads no further, rather than block others. */
 const MAX_ROWS_READ = { sqlite: 50_000, postgres: 1_000_000 } as const;
 
+/** The runs of an event that succeeded: each ended when the next one replaced its result. */
+function runsOf(
+  { createdAt, processedAt }: Pick<StoredRecord, "createdAt" | "processedAt">,
+  replays: readonly Pick<StoredEventReplay, "replayedAt" | "earlierProcessedAt">[],
+) {
+  const starts = [createdAt, ...replays.map(({ replayedAt }) => replayedAt)];
+  const ends = [...replays.map(({ earlierProcessedAt }) => earlierProcessedAt), processedAt ?? createdAt];
+  return starts.map((startedAt, index) => ({ startedAt, endedAt: ends[index] ?? startedAt }));
+}
+
 /** The lists of notifications with their deliveries; `Outbox` and `NotificationDeliveries` send them. */
 export class Notifications extends SearchedArea<NotificationFilter, ListedNotification> {
   /** Newest first, within a time budget: `next` continues a search that has used it up. */
@@ -83,22 +96,29 @@ export class Notifications extends SearchedArea<NotificationFilter, ListedNotifi
 
   /**
    * The notifications of a handled event, oldest first. They have no index by event, which every notification would pay for. They
-   * were written while their record was, and the ids of that time are a stretch.
+   * were written while their record was, and the ids of that time are a stretch. Those of its replays are in other stretches.
    */
   async ofEvent(
     record: Pick<StoredRecord, keyof EventKey | "createdAt" | "processedAt">,
     limit: number,
+    replays: readonly Pick<StoredEventReplay, "replayedAt" | "earlierProcessedAt">[] = [],
   ): Promise<ListedNotification[]> {
-    const { source, eventId, createdAt, processedAt } = record;
     const { dialect } = this.database;
     const earlierMs = EARLIER_MS + (dialect === "postgres" ? await longestRunMs(this.database) : 0);
     const ids = await idsByTime(this.database, "oncehook_notifications", "created_at");
     const firstSince = (time: string, shiftMs: number) =>
       ids.firstSince(new Date(Date.parse(time) + shiftMs).toISOString());
-    const from = await firstSince(createdAt, -earlierMs);
-    const to = await firstSince(processedAt ?? createdAt, LATER_MS);
-    return this.select(sql`id >= ${from} AND id < ${Math.min(to, from + MAX_ROWS_READ[dialect])}
-      AND ${equal({ eventId, source })} ORDER BY id LIMIT ${limit}`);
+    const found = new Map<number, ListedNotification>();
+    for (const { startedAt, endedAt } of runsOf(record, replays)) {
+      const from = await firstSince(startedAt, -earlierMs);
+      const to = await firstSince(endedAt, LATER_MS);
+      const { source, eventId } = record;
+      const rows = await this.select(sql`id >= ${from} AND id < ${Math.min(to, from + MAX_ROWS_READ[dialect])}
+        AND ${equal({ eventId, source })} ORDER BY id LIMIT ${limit}`);
+      for (const row of rows) found.set(row.id, row);
+      if (found.size >= limit) break;
+    }
+    return [...found.values()].slice(0, limit);
   }
 
   private async idsOf(state: NotificationFilter["state"], request: SearchPage): Promise<SearchResult<IdRow>> {

@@ -77,6 +77,8 @@ export class Retention extends Area {
     const timed = notOf(limits.untimedSources ?? [OAUTH]);
     const ofRecords = { ...kept, and: timed, first: indexCallbacks, passed: this.passedRecords };
     const records = recordsBefore ? await this.alongIds("oncehook_records", "created_at", recordsBefore, ofRecords) : 0;
+    // An earlier result stays as long as its record: a row is younger than that.
+    const replays = recordsBefore ?? new Date(0);
     const audit = new Date(Math.min(callbacks.getTime(), now.getTime() - AUDIT_MS));
     let stale = await this.sweepPreparations(new Date(now.getTime() - PREPARATION_MS), isStopping);
     // An event may come late for as long as its duplicates are known, or its callback is.
@@ -96,6 +98,7 @@ export class Retention extends Area {
       ["oncehook_audit", "at", audit, {}],
       ["oncehook_notifications", "created_at", callbacks, { and: DELIVERED }],
       ["oncehook_attempts", "started_at", callbacks, {}],
+      ["oncehook_event_replays", "replayed_at", replays, { keepsNewest: true }],
       ["oncehook_bulk_replays", "started_at", callbacks, { keepsNewest: true, and: ENDED }],
     ] as const)
       stale += await this.alongIds(table, column, before, { isStopping, ...walk });

@@ -156,4 +156,20 @@ ALTER TABLE oncehook_alerts ADD COLUMN notified_open smallint NOT NULL DEFAULT 0
 UPDATE oncehook_alerts SET notified_open = is_open;
 `,
   },
+  // Handled events that an operator ran again: the earlier result of each, and why (decision 0114). Its row commits with the new
+  // result: a replay that is killed and goes on runs no event twice. A notification of it names the row.
+  {
+    number: 34,
+    name: "event-replays",
+    text: `
+CREATE TABLE oncehook_event_replays (
+  id {id},
+  source text NOT NULL, event_id {eventId} NOT NULL, replay text NOT NULL, replayed_at {time} NOT NULL,
+  actor text NOT NULL, reason text NOT NULL,
+  earlier_result text NOT NULL, earlier_processed_at {time} NOT NULL,
+  UNIQUE (event_id, source, replay)
+);
+ALTER TABLE oncehook_notifications ADD COLUMN event_replay_id bigint;
+`,
+  },
 ];

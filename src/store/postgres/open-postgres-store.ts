@@ -114,17 +114,18 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     return result;
   };
   const scheduler = new GroupScheduler(groups, clock, (event) => runInOwnTransaction(event));
+  const runAlone = (event: PendingEvent, dryRun?: DryRunOptions) => {
+    runInOwnTransaction(event, dryRun)
+      .then((result) => event.settle(result))
+      .catch((error: unknown) => event.fail(error));
+  };
   return {
     dialect: "postgres",
     database: access,
     find: (key, deadline) => lookups.ask({ key, deadline }),
     lookUp: (lookup) => lookups.add(lookup),
-    submit: (event) => scheduler.submit(event),
-    dryRun(event, observer) {
-      runInOwnTransaction(event, { observer })
-        .then((result) => event.settle(result))
-        .catch((error: unknown) => event.fail(error));
-    },
+    submit: (event) => (event.replaces === undefined ? scheduler.submit(event) : runAlone(event)),
+    dryRun: (event, observer) => runAlone(event, { observer }),
     ...createAreas(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {

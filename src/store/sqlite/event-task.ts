@@ -128,7 +128,7 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
  * SQLite counts the violated deferred keys, and shows the count only to its own COMMIT. Its check of keys on request reads
  * whole tables, and finds older violations too.
  */
-function mayDeferKeys(connection: Connection): boolean {
+export function mayDeferKeys(connection: Connection): boolean {
   const pragma = connection.get("PRAGMA defer_foreign_keys") as { readonly defer_foreign_keys: number };
   return pragma.defer_foreign_keys === 1 || connection.get(SELECT_DEFERRED) !== undefined;
 }

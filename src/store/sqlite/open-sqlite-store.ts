@@ -10,6 +10,7 @@ import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, sqliteDialect } from "../bind-query.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
+import type { DryRunOptions, PendingEvent } from "../once.ts";
 import { backoffDelays, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { MigrationError } from "../store-errors.ts";
@@ -23,6 +24,7 @@ import { Flusher, keepWal, openWal } from "./flusher.ts";
 import { inTransaction } from "./handle.ts";
 import { joinReceivers } from "./join-receivers.ts";
 import { createRecordReader } from "./records.ts";
+import { isReplayed, ReplayTask } from "./replay-task.ts";
 import { Writer } from "./writer.ts";
 import { NO_EVENT } from "./writer-queue.ts";
 
@@ -118,14 +120,18 @@ function createStore(
   });
   const tryWrite = createWriteProbe(access, clock);
   const areas = createAreas(access);
+  const taskOf = (event: PendingEvent, dryRun?: DryRunOptions) =>
+    isReplayed(event)
+      ? new ReplayTask(event, connection, clock, dryRun)
+      : new EventTask(event, connection, clock, dryRun);
   let joined: { close(): void } | undefined;
   return {
     dialect: "sqlite",
     database: access,
     find: (key, deadline) => lookups.ask({ key, deadline }),
     lookUp: (lookup) => lookups.add(lookup),
-    submit: (event) => writer.add(new EventTask(event, connection, clock)),
-    dryRun: (event, observer) => writer.add(new EventTask(event, connection, clock, { observer })),
+    submit: (event) => writer.add(taskOf(event)),
+    dryRun: (event, observer) => writer.add(taskOf(event, { observer })),
     ...areas,
     async endStaleLeases(now) {
       joined = await joinReceivers(path, () => areas.leases.expireAll(now));

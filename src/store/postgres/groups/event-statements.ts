@@ -1,8 +1,8 @@
 import pg from "pg";
-import { type CallbackLogEntry, type EventKey, getOrMake } from "../../../domain/index.ts";
+import { type CallbackLogEntry, type EventKey, getOrMake, type JsonObject } from "../../../domain/index.ts";
 import { type NewRecord, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../../areas/records.ts";
 import { CALLBACK_COLUMNS, callbackValues } from "../../callback-columns.ts";
-import type { Completion } from "../../once.ts";
+import { type Completion, type EventReplay, preparationKeyOf } from "../../once.ts";
 import { type KeptEvent, type NewBlock, pauseAfterError, sealOriginals } from "../../original-keeper.ts";
 import type { QualifiedNames } from "../../qualified-names.ts";
 import type { WireStatement, WireValue } from "../wire/message-writer.ts";
@@ -37,6 +37,11 @@ export interface CompletedEvent extends HandlerResult {
   readonly record: NewRecord;
 }
 
+/** A replay of a handled event, with the id of its row. */
+export interface HeldReplay extends Pick<EventReplay, "replay"> {
+  readonly id: string;
+}
+
 /** The statements on the path of an event in one schema; their texts and names are made once. */
 export class EventStatements {
   readonly #texts: Readonly<Record<keyof typeof EVENT_TEXTS, WireStatement>>;
@@ -68,6 +73,29 @@ export class EventStatements {
     { topic, payload, at }: QueuedNotification,
   ): WireStatement {
     return { ...this.#texts.insertNotification, values: [source, eventId, position, topic, payload, at] };
+  }
+
+  /** Reserves a handled event for a replay: it answers the id of the replay's row, or none. */
+  insertReplay({ eventId, source }: EventKey, { replay, actor, reason }: EventReplay, now: Date): WireStatement {
+    return { ...this.#texts.insertReplay, values: [eventId, source, replay, now.toISOString(), actor, reason] };
+  }
+
+  insertReplayNotification(
+    key: EventKey,
+    position: number,
+    notification: QueuedNotification,
+    replayId: string,
+  ): WireStatement {
+    const { values = [] } = this.insertNotification(key, position, notification);
+    return { ...this.#texts.insertReplayNotification, values: [...values, replayId] };
+  }
+
+  /** Puts the result of a replay in the place of the earlier one. */
+  replaceResult(key: EventKey, { replay, id }: HeldReplay, result: JsonObject, now: Date): WireStatement {
+    const { eventId, source } = key;
+    const prepared = preparationKeyOf(key, { replay }).eventId;
+    const values = [JSON.stringify(result), now.toISOString(), eventId, source, id, prepared];
+    return { ...this.#texts.replaceResult, values };
   }
 
   /** Everything that becomes true with an event: its result, its notifications, its row of the callback log. */

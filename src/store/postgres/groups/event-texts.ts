@@ -90,6 +90,22 @@ const deleteOf = (table: string) =>
     USING (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
     WHERE t.event_id = k.event_id AND t.source = k.source`;
 
+/** Holds the record of a handled event, and keeps its earlier result. No row: there is no record, or this replay has run it. */
+const INSERT_REPLAY = `WITH record AS (SELECT result, processed_at FROM oncehook_records
+      WHERE event_id = $1 AND source = $2 AND status = 'completed' FOR UPDATE)
+    INSERT INTO oncehook_event_replays
+      (event_id, source, replay, replayed_at, actor, reason, earlier_result, earlier_processed_at)
+    SELECT $1, $2, $3::text, $4::timestamptz, $5::text, $6::text, result, processed_at FROM record
+    ON CONFLICT (event_id, source, replay) DO NOTHING RETURNING id`;
+/** The replay's row is of this very transaction: a handler that ended it cannot replace a result. */
+const REPLACE_RESULT = `WITH preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $6 AND source = $4),
+    completed AS (UPDATE oncehook_records SET result = $1, processed_at = $2
+      WHERE event_id = $3 AND source = $4 AND EXISTS (SELECT 1 FROM oncehook_event_replays AS e
+        WHERE e.id = $5 AND e.xmin = pg_current_xact_id()::xid) RETURNING 1)
+    ${EXACTLY_ONE}`;
+const INSERT_REPLAY_NOTIFICATION = `INSERT INTO oncehook_notifications
+    (source, event_id, position, topic, payload, created_at, event_replay_id) VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+
 function arrays(
   columns: readonly string[],
   from: number,
@@ -112,4 +128,7 @@ export const EVENT_TEXTS = {
   insertNotifications: INSERT_NOTIFICATIONS,
   deleteFailures: deleteOf("oncehook_failures"),
   deletePreparations: deleteOf("oncehook_preparations"),
+  insertReplay: INSERT_REPLAY,
+  replaceResult: REPLACE_RESULT,
+  insertReplayNotification: INSERT_REPLAY_NOTIFICATION,
 };

@@ -22,6 +22,7 @@ import {
   toStoredRecords,
 } from "./event-statements.ts";
 import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
+import { reservationOf } from "./reservation.ts";
 
 /** One try of an event in a transaction; the caller repeats it after a transient error. */
 export async function handleSingle(
@@ -35,10 +36,11 @@ export async function handleSingle(
   const { record, deadline } = event;
   const limits = { deadline, lockTimeoutMs, observer: dryRun?.observer };
   const statements = eventStatementsOf(pool);
+  const reservation = reservationOf(event, statements, clock.now());
   const running = inTransaction<OnceResult>(pool, limits, {
-    opening: [statements.insertRecord(record, clock.now())],
-    async run({ tx, client, transaction }, [inserted]) {
-      if (inserted?.rowCount !== 1) {
+    opening: [reservation.opening],
+    async run({ tx, client, transaction }, [opened]) {
+      if (!reservation.holds(opened)) {
         const [answer] = await sendBatch(client, [statements.selectRecords([record])]);
         return duplicateOf(toStoredRecords(answer)[0], record);
       }
@@ -49,7 +51,7 @@ export async function handleSingle(
         // A rollback to the savepoint takes it back.
         written += 1;
         const position = notifications.length + written;
-        return sendBatch(client, [statements.insertNotification(record, position, notification)]);
+        return sendBatch(client, [reservation.insertNotification(position, notification)]);
       });
       const handle = async () => event.complete(await event.handle(scope));
       const completion = await handle().catch((error: unknown) => {
@@ -61,7 +63,7 @@ export async function handleSingle(
       // completion, and nothing could be found afterwards.
       await nextTurn();
       endHandlerTransaction(transaction);
-      const complete = (stored: Completion) => statements.completion(record, stored, notifications, clock.now());
+      const complete = (stored: Completion) => reservation.complete(stored, notifications, clock.now());
       const { result } = completion;
       if (dryRun !== undefined) {
         // Checks that only COMMIT would make are made now: a dry run promises no more than the real one keeps.

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
+import { event, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+
+const plan = { tax: 1, isBroken: false };
+const taxed = defineHandler({
+  type: "taxed",
+  data: z.object({}),
+  async handle({ tx, notify }) {
+    if (plan.isBroken) throw new Error("still broken");
+    await tx.execute("SELECT order_id\n FROM orders");
+    await notify("order.taxed", { tax: plan.tax });
+    return { tax: plan.tax };
+  },
+});
+
+function withHandled(
+  use: (run: (...args: string[]) => Promise<Ended>, receiver: TestReceiver) => Promise<void>,
+  keep = "30d",
+): Promise<void> {
+  return withReceiver(
+    "sqlite",
+    async (receiver) => {
+      Object.assign(plan, { tax: 1, isBroken: false });
+      expect((await receiver.send(event("taxed", {}, { event_id: "evt_1" }))).status).toBe(200);
+      plan.tax = 2;
+      const ADMIN_PORT = new URL(receiver.adminOrigin).port;
+      const env = { ...CHILD_ENVIRONMENT, ADMIN_TOKEN: TOKEN, ADMIN_PORT };
+      await use((...args) => runCommandLine(args, env), receiver);
+    },
+    { handlers: [taxed], env: { KEEP_ORIGINALS: keep } },
+  );
+}
+
+const DRY =
+  'a dry run, rolled back: success {"tax":2}\n  0 rows  SELECT order_id FROM orders\n' +
+  '  notification order.taxed {"tax":2}\n';
+
+describe("a handled event at the command line", () => {
+  it("a replay of a handled event shows its dry run and changes nothing, and says how it is done", () =>
+    withHandled(async (run, receiver) => {
+      const { code, stdout, stderr } = await run("replay", "evt_1");
+      expect([code, stdout]).toEqual([1, DRY]);
+      expect(stderr).toContain("evt_1 is handled already, and nothing was changed");
+      expect(stderr).toContain('oncehook replay evt_1 --force --reason "why"');
+      const asked = await run("replay", "evt_1", "--dry-run");
+      expect([asked.code, asked.stdout, asked.stderr]).toEqual([0, DRY, ""]);
+      expect(await receiver.count("oncehook_event_replays")).toBe(0);
+    }));
+
+  it("a forced replay makes its dry run first, and shows the new result and the earlier one", () =>
+    withHandled(async (run, receiver) => {
+      const { code, stdout } = await run("replay", "evt_1", "--force", "--reason", "the tax was wrong");
+      expect([code, stdout]).toEqual([0, `${DRY}replayed: success {"tax":2}\nits earlier result: {"tax":1}\n`]);
+      expect(await receiver.count("oncehook_event_replays", "reason = 'the tax was wrong'")).toBe(1);
+      const again = await run("replay", "evt_1", "--force", "--reason", "once more", "--json");
+      expect(JSON.parse(again.stdout)).toMatchObject({ dry_run: false, earlier: { result: { tax: 2 } } });
+    }));
+
+  it("a forced replay writes nothing where its dry run fails", () =>
+    withHandled(async (run, receiver) => {
+      plan.isBroken = true;
+      const { code, stdout } = await run("replay", "evt_1", "--force", "--reason", "the tax was wrong");
+      expect([code, stdout]).toEqual([1, expect.stringContaining("a dry run, rolled back: handler_failed\n")]);
+      expect(stdout).not.toContain("replayed");
+      expect(await receiver.count("oncehook_attempts")).toBe(0);
+    }));
+
+  it("a forced replay without a reason is refused, and so is a reason without force", () =>
+    withHandled(async (run) => {
+      const mistakes: [string[], string][] = [
+        [["--force"], "--reason: missing"],
+        [["--reason", "because"], "--reason is for --force"],
+        [["--force", "--reason", "because", "--dry-run"], "--force writes"],
+      ];
+      for (const [args, words] of mistakes) {
+        const { code, stderr } = await run("replay", "evt_1", ...args);
+        expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(words)]);
+      }
+    }));
+
+  it("a handled event without an original is not run, and the command says why", () =>
+    withHandled(async (run) => {
+      const { code, stderr } = await run("replay", "evt_1", "--force", "--reason", "because");
+      expect([code, stderr]).toEqual([1, expect.stringContaining("no original of this event is kept")]);
+    }, "0"));
+
+  it("an event that neither failed nor was handled is not found", () =>
+    withHandled(async (run) => {
+      const { code, stderr } = await run("replay", "evt_none");
+      expect([code, stderr]).toEqual([1, expect.stringContaining("404")]);
+    }));
+});
