@@ -6,7 +6,7 @@ import { type Channel, createOutboxPoller } from "../outbox/index.ts";
 import { createReconcilePoller, scheduledSources } from "../reconcile/index.ts";
 import { createAcceptedPoller, createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
 import { createPoller } from "../system/index.ts";
-import { createValueIndexer } from "../upkeep/index.ts";
+import { createOriginalMerger, createValueIndexer } from "../upkeep/index.ts";
 import type { Services } from "./services.ts";
 
 /** How often the loops look for work, in milliseconds. */
@@ -20,7 +20,7 @@ export const POLL_INTERVALS = {
   rollupPollMs: 5_000,
   secretPollMs: 5_000,
   reconcilePollMs: 30_000,
-  valueIndexPollMs: 5_000,
+  upkeepPollMs: 5_000,
 };
 export type PollIntervals = Partial<Readonly<typeof POLL_INTERVALS>>;
 
@@ -60,9 +60,9 @@ export function createBackgroundWork(
     acceptedLimitMs: acceptedSeconds * 1_000,
     isHandled: (type) => types.has(type),
   });
-  const activeCallbacks = () => receiver.concurrency.active;
-  const valueIndex = createValueIndexer({ store, clock, log, activeCallbacks });
-  const stops = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation, valueIndex].map(
+  const beside = { ...receiver, activeCallbacks: () => receiver.concurrency.active };
+  const upkeep = [createValueIndexer(beside), createOriginalMerger(beside)];
+  const stops = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation, ...upkeep].map(
     (loop) => (): Promise<void> => loop.stop(),
   );
   const stopPollers = callOnce(() => Promise.all(stops.map((stop) => stop())));
@@ -78,7 +78,7 @@ export function createBackgroundWork(
       outbox.start(ms.outboxPollMs);
       tokenRefresh.start(ms.refreshPollMs);
       reconciliation.start(ms.reconcilePollMs);
-      valueIndex.start(ms.valueIndexPollMs);
+      for (const loop of upkeep) loop.start(ms.upkeepPollMs);
       if (kinds.size > 0) alerts.start(ms.alertPollMs);
     },
     /**
@@ -93,12 +93,12 @@ export function createBackgroundWork(
       await Promise.all([outbox.round(() => signal.aborted), tokens.refreshDue(() => signal.aborted)]);
       return ran;
     },
-    /** Goes on with what operators have asked for, looks for events that never arrived, evaluates the alerts, and indexes values. */
+    /** Bulk replays, events that never arrived, alerts, and the upkeep of what came. */
     async runRest(signal: AbortSignal): Promise<void> {
       await bulkReplays.round(signal);
       if (!signal.aborted) await reconciliation.round(signal);
       if (!signal.aborted && kinds.size > 0) await alerts.roundWithin(POLL_INTERVALS.alertPollMs);
-      if (!signal.aborted) await valueIndex.round(() => signal.aborted);
+      for (const { round } of upkeep) if (!signal.aborted) await round(() => signal.aborted);
     },
     /** From here on no poller begins a round: what it took on late in a drain would be cut off. */
     beginStop(): void {

@@ -1,7 +1,8 @@
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 
-/** The first byte of what is compressed. */
+/** The first byte says how the others are compressed. */
+const PLAIN = 0;
 const ZSTD = 1;
 const DEFLATE = 2;
 /** Rows that stand together compress well at once: higher levels cost more than they save. */
@@ -17,6 +18,11 @@ export function compress(plain: Uint8Array, hasZstd = HAS_ZSTD): Buffer {
     : marked(DEFLATE, zlib.deflateRawSync(plain, DEFLATE_FASTEST));
 }
 
+/** For what is compressed later, with more of its kind. */
+export function uncompressed(plain: Uint8Array): Buffer {
+  return marked(PLAIN, plain);
+}
+
 /** On a thread of the pool: no callback waits for it. */
 export async function compressAside(plain: Uint8Array): Promise<Buffer> {
   return HAS_ZSTD
@@ -27,8 +33,9 @@ export async function compressAside(plain: Uint8Array): Promise<Buffer> {
 /** @throws Error where this Node.js cannot read the compression, or the bytes are not compressed */
 export function decompress(block: Uint8Array): Buffer {
   const compressed = block.subarray(1);
+  if (block[0] === PLAIN) return Buffer.from(compressed.buffer, compressed.byteOffset, compressed.length);
   if (block[0] === DEFLATE) return zlib.inflateRawSync(compressed);
-  if (block[0] !== ZSTD) throw new Error(`a block begins with ${block[0]}, expected ${ZSTD} or ${DEFLATE}`);
+  if (block[0] !== ZSTD) throw new Error(`a block begins with ${block[0]}, expected ${PLAIN}, ${ZSTD} or ${DEFLATE}`);
   if (HAS_ZSTD) return zlib.zstdDecompressSync(compressed);
   throw new Error("a block is compressed with zstd: read it with Node.js 22.15 or later");
 }

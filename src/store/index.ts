@@ -8,6 +8,7 @@ export type { ScannedRow } from "./areas/erasure.ts";
 export type { StoredEventReplay } from "./areas/event-replays.ts";
 export type * from "./areas/failure-leases.ts";
 export type * from "./areas/failures.ts";
+export type { GroupBlock } from "./areas/group-blocks.ts";
 export type { Lease } from "./areas/lease.ts";
 export type * from "./areas/notification-deliveries.ts";
 export type * from "./areas/notifications.ts";
@@ -59,6 +60,7 @@ export {
   createOriginalKeepers,
   decryptOriginals,
   encryptOriginals,
+  encryptOriginalsAside,
   type KeptEvent,
   type NewBlock,
   type NewLogRow,

@@ -1,6 +1,7 @@
 import type { CallbackLogEntry, Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../system/index.ts";
 import type { NewRecord } from "./areas/records.ts";
+import { compress, compressAside, decompress, uncompressed } from "./compression.ts";
 import { decodeOriginals, encodeOriginals, type Original } from "./original-block.ts";
 
 /** The request of an event that is about to be recorded. Nothing of it is copied before its block is made. */
@@ -40,6 +41,11 @@ export interface SealedBlock<Event> {
   readonly events: readonly Event[];
 }
 
+/**
+ * The block of a few events is merged with others later, and compressed then. To compress it by itself costs as much as to
+ * write the pages that it fills, and gains little.
+ */
+const SMALLEST_COMPRESSED = 8_192;
 /** A block ends after this many bytes of bodies: a search decrypts whole blocks. */
 const BLOCK_BYTES = 1_048_576;
 const PAUSE_MS = 60_000;
@@ -68,11 +74,13 @@ export class OriginalKeeper {
     this.#log = log;
   }
 
-  /** @returns undefined while none are kept, after an error */
-  seal(originals: readonly Original[]): NewBlock | undefined {
+  /** @param isMerged it stays as it is @returns undefined while none are kept, after an error */
+  seal(originals: readonly Original[], isMerged: boolean): NewBlock | undefined {
     if (performance.now() < this.#pausedUntil) return undefined;
     try {
-      const encrypted = encryptOriginals(originals, this.#encryptor);
+      const plain = encodeOriginals(originals);
+      const block = isMerged || plain.length >= SMALLEST_COMPRESSED ? compress(plain) : uncompressed(plain);
+      const encrypted = this.#encryptor.encrypt(block, ORIGINALS_CONTEXT);
       const newestAt = new Date(Math.max(...originals.map(({ receivedAt }) => Date.parse(receivedAt))));
       const keepUntil = new Date(this.#clock.now().getTime() + this.#keepMs);
       return { keepUntil, newestAt, encrypted: Buffer.from(encrypted.buffer, encrypted.byteOffset, encrypted.length) };
@@ -108,20 +116,34 @@ export function createOriginalKeepers(dependencies: OriginalKeeperDependencies) 
 }
 
 export function encryptOriginals(originals: readonly Original[], encryptor: Pick<Encryptor, "encrypt">): Uint8Array {
-  return encryptor.encrypt(encodeOriginals(originals), ORIGINALS_CONTEXT);
+  return encryptor.encrypt(compress(encodeOriginals(originals)), ORIGINALS_CONTEXT);
+}
+
+/** As `encryptOriginals`; the compression holds up no callback. */
+export async function encryptOriginalsAside(
+  originals: readonly Original[],
+  encryptor: Pick<Encryptor, "encrypt">,
+): Promise<Uint8Array> {
+  return encryptor.encrypt(await compressAside(encodeOriginals(originals)), ORIGINALS_CONTEXT);
 }
 
 export function decryptOriginals(encrypted: Uint8Array, encryptor: Pick<Encryptor, "decrypt">): Original[] {
-  return decodeOriginals(encryptor.decrypt(encrypted, ORIGINALS_CONTEXT));
+  return decodeOriginals(decompress(encryptor.decrypt(encrypted, ORIGINALS_CONTEXT)));
 }
 
-/** Blocks of the originals of these events. An event without an original is in none of them. */
-export function sealOriginals<Event extends KeptEvent>(events: readonly Event[]): SealedBlock<Event>[] {
+/**
+ * Blocks of the originals of these events. An event without an original is in none of them.
+ * @param isMerged they stay as they are
+ */
+export function sealOriginals<Event extends KeptEvent>(
+  events: readonly Event[],
+  isMerged = false,
+): SealedBlock<Event>[] {
   const sealed: SealedBlock<Event>[] = [];
   for (const [keeper, kept] of Map.groupBy(events, ({ completion }) => completion.original?.keeper)) {
     if (keeper === undefined) continue;
     for (const part of parts(kept)) {
-      const block = keeper.seal(part.map(originalOf));
+      const block = keeper.seal(part.map(originalOf), isMerged);
       if (block !== undefined) sealed.push({ block, events: part });
     }
   }
@@ -133,7 +155,7 @@ export function sealOriginal(
   record: KeptEvent["record"],
   original: OriginalRequest | undefined,
 ): (NewBlock & { readonly keeper: OriginalKeeper }) | undefined {
-  const [sealed] = original === undefined ? [] : sealOriginals([{ record, completion: { original } }]);
+  const [sealed] = original === undefined ? [] : sealOriginals([{ record, completion: { original } }], true);
   return sealed && original && { ...sealed.block, keeper: original.keeper };
 }
 

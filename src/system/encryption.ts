@@ -34,8 +34,15 @@ export function createEncryptor(key: Uint8Array, previous: readonly Uint8Array[]
     encrypt(plain: Uint8Array, context: string): Uint8Array {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, current.secret, nonce).setAAD(Buffer.from(context));
-      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([Buffer.of(VERSION), current.id, nonce, body, cipher.getAuthTag()]);
+      const encrypted = Buffer.allocUnsafe(HEAD_BYTES + plain.length + TAG_BYTES);
+      encrypted[0] = VERSION;
+      encrypted.set(current.id, 1);
+      encrypted.set(nonce, 1 + KEY_ID_BYTES);
+      encrypted.set(cipher.update(plain), HEAD_BYTES);
+      // GCM has no block that is left over.
+      cipher.final();
+      encrypted.set(cipher.getAuthTag(), HEAD_BYTES + plain.length);
+      return encrypted;
     },
     /** Whether the current key encrypted it, not a previous one. */
     // biome-ignore lint/plugin: a key's id stands in clear in what it encrypted.

@@ -8,9 +8,7 @@ import {
   type ValueBlock,
   type ValueIndex,
 } from "../store/index.ts";
-
-/** Lets callbacks run; called every few milliseconds of work. */
-export type GiveWay = () => Promise<void>;
+import type { GiveWay } from "./give-way.ts";
 
 /** Rows of one read: a body may take 64 KiB. */
 const ROWS_PER_READ = 64;

@@ -140,6 +140,8 @@ function keptBodies(body: Uint8Array): readonly (Uint8Array | string)[] {
   return typeof request?.body === "string" ? [body, Buffer.from(request.body, "base64")] : [body];
 }
 
+const ERASED_BODY = Buffer.from(ERASED);
+
 /** Rewrites the blocks that hold such events. @returns how many originals lost their body */
 async function eraseOriginals(
   { keys }: Pick<Found, "keys">,
@@ -147,15 +149,23 @@ async function eraseOriginals(
   isDryRun: boolean,
   { store, encryptor }: Dependencies,
 ): Promise<number> {
+  // biome-ignore lint/plugin: an erased body is no secret.
+  const isHit = (one: Original) => keys.has(keyText(keyOf(one))) && Buffer.compare(one.body, ERASED_BODY) !== 0;
   let erased = 0;
-  for await (const row of store.erasure.scan("originals")) {
-    const before = bytesOf(row);
-    const originals = readableOriginals(before, encryptor);
-    const count = originals.filter((one) => keys.has(keyText(keyOf(one)))).length;
-    if (count === 0) continue;
-    erased += count;
-    const after = originals.map((one) => (keys.has(keyText(keyOf(one))) ? withoutPayload(one, value) : one));
-    if (!isDryRun) await store.erasure.replaceOriginals(row.id, before, encryptOriginals(after, encryptor));
+  // A block that was merged with others meanwhile stands in a row that may have been passed already.
+  for (let isMoved = true; isMoved; ) {
+    isMoved = false;
+    for await (const row of store.erasure.scan("originals")) {
+      const before = bytesOf(row);
+      const originals = readableOriginals(before, encryptor);
+      const count = originals.filter(isHit).length;
+      if (count === 0) continue;
+      const after = () => originals.map((one) => (isHit(one) ? withoutPayload(one, value) : one));
+      const isDone =
+        isDryRun || (await store.erasure.replaceOriginals(row.id, before, encryptOriginals(after(), encryptor)));
+      if (isDone) erased += count;
+      else isMoved = true;
+    }
   }
   return erased;
 }
@@ -177,7 +187,7 @@ function withoutPayload(original: Original, value: string): Original {
     ...original,
     target: textWithoutValue(target, value),
     rawHeaders: rawHeaders.map((text) => textWithoutValue(text, value)),
-    body: Buffer.from(ERASED),
+    body: ERASED_BODY,
   };
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, HOUR_MS, type Log } from "../domain/index.ts";
 import { type IdRange, type Store, uncoveredRanges } from "../store/index.ts";
 import { createPoller } from "../system/index.ts";
-import { buildSegment, type GiveWay } from "./build-segment.ts";
+import { buildSegment } from "./build-segment.ts";
+import { createGiveWay, isBusy, STOPPED } from "./give-way.ts";
 
 /** Ids of one segment. Fewer make a search read more blocks. With more, more of the newest rows have to be read one by one. */
 const SEGMENT_IDS = 4_096;
@@ -12,12 +12,6 @@ const [FEWEST_IDS, WAIT_MS] = [1_024, HOUR_MS];
 /** While callbacks are at work, nothing is built until so many rows wait. */
 const MAX_LAG_IDS = 64 * SEGMENT_IDS;
 const LEASE_MS = 120_000;
-
-/** A pause follows each slice of work, of so many times its length: while callbacks are at work, and else. */
-const SLICE_MS = 4;
-const [PAUSE_BUSY, PAUSE_IDLE] = [19, 1];
-/** How often, and in how many milliseconds, callbacks are looked for before a round. */
-const [LOOKS, LOOK_EVERY_MS] = [5, 10];
 
 export interface ValueIndexerOptions {
   readonly store: Pick<Store, "valueIndex">;
@@ -39,15 +33,6 @@ export function createValueIndexer(options: ValueIndexerOptions) {
   const { clock, log, activeCallbacks, segmentIds = SEGMENT_IDS } = options;
   const { valueIndex } = options.store;
   const owner = randomUUID();
-
-  async function isBusy(): Promise<boolean> {
-    let seen = 0;
-    for (let look = 0; look < LOOKS; look += 1) {
-      if (activeCallbacks() > 0) seen += 1;
-      await sleep(LOOK_EVERY_MS);
-    }
-    return seen * 2 > LOOKS;
-  }
 
   /** The next stretch to be built: the newest one that is whole. */
   async function nextRange(): Promise<{ readonly range: IdRange; readonly lag: number } | undefined> {
@@ -79,7 +64,7 @@ export function createValueIndexer(options: ValueIndexerOptions) {
     let built = 0;
     const next = await nextRange();
     if (next === undefined) return built;
-    if (next.lag < MAX_LAG_IDS && (await isBusy())) return built;
+    if (next.lag < MAX_LAG_IDS && (await isBusy(activeCallbacks))) return built;
     const leased = () => ({ owner, now: clock.now(), until: new Date(clock.now().getTime() + LEASE_MS) });
     if (!(await valueIndex.lease(leased(), LEASE_MS))) return built;
     try {
@@ -114,19 +99,4 @@ export function createValueIndexer(options: ValueIndexerOptions) {
   const failed = (err: unknown) => log.warn({ err }, "the index of values could not be continued; trying again");
   const loop = createPoller(round, failed);
   return { round, start: loop.start, stop: loop.stop };
-}
-
-const STOPPED = new Error("stopped");
-
-/** @throws STOPPED once the process stops: what was not written is built again */
-function createGiveWay(activeCallbacks: () => number, isStopping: () => boolean): GiveWay {
-  let startedAt = performance.now();
-  return async () => {
-    const took = performance.now() - startedAt;
-    if (took < SLICE_MS) return;
-    if (isStopping()) throw STOPPED;
-    const pause = took * (activeCallbacks() > 0 ? PAUSE_BUSY : PAUSE_IDLE);
-    await sleep(pause);
-    startedAt = performance.now();
-  };
 }

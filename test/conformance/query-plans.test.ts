@@ -205,6 +205,10 @@ async function originals(store: Store): Promise<void> {
     NOON,
   );
   await store.originals.walk({ since: NOON }, undefined, 10, encryptor);
+  await store.groupBlocks.setMark(NOON);
+  await store.groupBlocks.ids();
+  const blocks = await store.groupBlocks.oldest(10);
+  await store.groupBlocks.merge(blocks, Buffer.of(1));
 }
 
 async function bulkReplays({ bulkReplays }: Store): Promise<void> {

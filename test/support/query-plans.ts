@@ -41,8 +41,8 @@ export async function seedRows(target: Target): Promise<void> {
       SELECT ${id}, ${bytes}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_captured_requests (request_id, received_at, bytes, encrypted_request)
       SELECT ${id}, ${time}, 1, ${bytes} FROM g`,
-    `${numbers} INSERT INTO oncehook_originals (keep_until, newest_at, first_callback_id, last_callback_id, source, event_id,
-      encrypted_block) SELECT ${time}, ${time}, CASE WHEN n % 2 = 0 THEN n END, CASE WHEN n % 2 = 0 THEN n END,
+    `${numbers} INSERT INTO oncehook_originals (is_merged, keep_until, newest_at, first_callback_id, last_callback_id, source,
+      event_id, encrypted_block) SELECT CASE WHEN n % 100 = 0 THEN 0 ELSE 1 END, ${time}, ${time}, CASE WHEN n % 2 = 0 THEN n END, CASE WHEN n % 2 = 0 THEN n END,
       'platform', CASE WHEN n % 2 = 1 THEN ${id} END, ${bytes} FROM g`,
     `${numbers} INSERT INTO oncehook_credential_uses (method, fingerprint) SELECT 'hmac', ${id} FROM g`,
     `${numbers} INSERT INTO oncehook_tenant_secret_uses (source, tenant, last_used_at)

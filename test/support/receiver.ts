@@ -51,7 +51,7 @@ export interface ReceiverOptions {
   readonly rollupPollMs?: number;
   readonly secretPollMs?: number;
   readonly reconcilePollMs?: number;
-  readonly valueIndexPollMs?: number;
+  readonly upkeepPollMs?: number;
 }
 
 /** Secrets that are the same in every test, since several of them share a database. */
@@ -88,7 +88,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
     rollupPollMs: 3_600_000,
     secretPollMs: 3_600_000,
     reconcilePollMs: 3_600_000,
-    valueIndexPollMs: 3_600_000,
+    upkeepPollMs: 3_600_000,
     ...parts,
     logger,
     secretValues,

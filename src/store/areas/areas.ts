@@ -9,6 +9,7 @@ import { Erasure } from "./erasure.ts";
 import { EventReplays } from "./event-replays.ts";
 import { FailureLeases } from "./failure-leases.ts";
 import { Failures } from "./failures.ts";
+import { GroupBlocks } from "./group-blocks.ts";
 import { Leases } from "./lease.ts";
 import { NotificationDeliveries } from "./notification-deliveries.ts";
 import { Notifications } from "./notifications.ts";
@@ -38,6 +39,7 @@ export function createAreas(database: Database) {
     callbacks: new Callbacks(database),
     failures: new Failures(database),
     originals: new Originals(database),
+    groupBlocks: new GroupBlocks(database),
     erasure: new Erasure(database),
     failureLeases: new FailureLeases(database),
     attempts: new Attempts(database),

@@ -4,6 +4,7 @@ import type { Encryptor } from "../../system/index.ts";
 import { Area, equal, type IdRow, insert, rowList } from "../database.ts";
 import type { Original } from "../original-block.ts";
 import { decryptOriginals, type NewBlock } from "../original-keeper.ts";
+import { mergedBelow } from "./group-blocks.ts";
 
 export interface OriginalFilter {
   readonly since: Date;
@@ -50,7 +51,7 @@ export function insertOriginal({ source, eventId }: EventKey, block: NewBlock): 
 }
 
 /**
- * The events as they came, in encrypted blocks (decision 0108). A handled event is in the block that its transaction wrote.
+ * The events as they came, in encrypted blocks (decision 0108). A handled event is in the block that its transaction wrote, until that is merged with others.
  * One that was stored before is in a block under its key. An event that is in both was handled in a later delivery,
  * whose original counts. One that no handler took is in a block with its log entry, once for each delivery.
  */
@@ -70,8 +71,9 @@ export class Originals extends Area {
   }
 
   /**
-   * Originals in the order of the commits of their groups, and within a group by their arrival.
+   * Originals in the order of the commits of their groups, and within a block by their arrival.
    * A group of another process that is still to commit may appear before the position that a page has reached.
+   * Some originals come again where blocks were merged between two pages.
    */
   async walk(
     { since, source, type }: OriginalFilter,
@@ -137,9 +139,12 @@ export class Originals extends Area {
 
   /** The blocks of PostgreSQL's groups overlap: each that may have the event is looked through. */
   private async findInGroups(key: EventKey, callbackId: number, encryptor: Decrypt): Promise<Original | undefined> {
-    const blocks = await this.read<Pick<StoredBlock, "encrypted">>`SELECT encrypted_block AS encrypted
-      FROM oncehook_originals WHERE last_callback_id >= ${callbackId} AND last_callback_id < ${callbackId + WIDEST_BLOCK}
-        AND first_callback_id <= ${callbackId}`;
+    const mayHave = sql`last_callback_id >= ${callbackId} AND last_callback_id < ${callbackId + WIDEST_BLOCK}
+      AND first_callback_id <= ${callbackId}`;
+    const blocks = await this.read<Pick<StoredBlock, "encrypted">>`
+      SELECT encrypted_block AS encrypted FROM oncehook_originals WHERE is_merged = 1 AND ${mayHave}
+      UNION ALL SELECT encrypted_block FROM oncehook_originals
+        WHERE is_merged = 0 AND id >= ${await mergedBelow(this.database)} AND ${mayHave}`;
     for (const { encrypted } of blocks) {
       const original = decryptOriginals(encrypted, encryptor).find((one) => keyText(one) === keyText(key));
       if (original !== undefined) return original;

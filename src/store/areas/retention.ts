@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, OAUTH, OVERVIEW_RANGES } from "../../domain/index.ts";
 import { Area, type IdRow, ROWS_PER_STEP, type TableName } from "../database.ts";
+import { mergedBelow } from "./group-blocks.ts";
 
 export interface RetentionLimits {
   /** Older rows of the callback log go. */
@@ -155,8 +156,16 @@ export class Retention extends Area {
   /** SQLite would give the newest row's id to the next one, and a walk along the ids has passed it. */
   private async sweepOriginals(now: Date, isStopping: () => boolean): Promise<number> {
     const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_originals ORDER BY id DESC LIMIT 1`;
-    const where = sql`keep_until < ${now} AND id < ${newest?.id ?? 0}`;
-    return this.deleteInSteps("oncehook_originals", where, "keep_until", { step: ORIGINALS_STEP, isStopping });
+    const isOver = sql`keep_until < ${now} AND id < ${newest?.id ?? 0}`;
+    const steps = { step: ORIGINALS_STEP, isStopping };
+    const merged = await this.deleteInSteps(
+      "oncehook_originals",
+      sql`is_merged = 1 AND ${isOver}`,
+      "keep_until",
+      steps,
+    );
+    const small = sql`is_merged = 0 AND id >= ${await mergedBelow(this.database)} AND ${isOver}`;
+    return merged + (await this.deleteInSteps("oncehook_originals", small, "id", steps));
   }
 
   private async sweepRollups(now: Date, isStopping: () => boolean): Promise<number> {

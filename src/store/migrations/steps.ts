@@ -172,4 +172,17 @@ CREATE TABLE oncehook_event_replays (
 ALTER TABLE oncehook_notifications ADD COLUMN event_replay_id bigint;
 `,
   },
+  // No index of originals is written on the path of an event. Rows are found by their ids until they are merged.
+  {
+    number: 36,
+    name: "merged-originals",
+    text: `
+ALTER TABLE oncehook_originals ADD COLUMN is_merged smallint NOT NULL DEFAULT 1;
+DROP INDEX oncehook_originals_kept;
+DROP INDEX oncehook_originals_callbacks;
+CREATE INDEX oncehook_originals_kept ON oncehook_originals (keep_until) WHERE is_merged = 1;
+CREATE INDEX oncehook_originals_callbacks ON oncehook_originals (last_callback_id, first_callback_id)
+  WHERE is_merged = 1 AND last_callback_id IS NOT NULL;
+`,
+  },
 ];

@@ -38,7 +38,7 @@ function insertLoggedOriginals(blocks: readonly NewBlock[]) {
       sql`(${keepUntil}::timestamptz, ${newestAt}::timestamptz, ${encrypted}::bytea)`,
   );
   return sql`INSERT INTO oncehook_originals
-      (keep_until, newest_at, encrypted_block, first_callback_id, last_callback_id)
-    SELECT block.*, range.* FROM (VALUES ${sql.join(values)}) AS block
+      (is_merged, keep_until, newest_at, encrypted_block, first_callback_id, last_callback_id)
+    SELECT 0, block.*, range.* FROM (VALUES ${sql.join(values)}) AS block
     CROSS JOIN (SELECT min(id), max(id) FROM logged) AS range`;
 }

@@ -7,7 +7,7 @@ export interface TaskOriginal extends KeptEvent {
 }
 
 const INSERT_ORIGINALS = `INSERT INTO oncehook_originals
-  (keep_until, newest_at, first_callback_id, last_callback_id, encrypted_block) VALUES (?, ?, ?, ?, ?)`;
+  (is_merged, keep_until, newest_at, first_callback_id, last_callback_id, encrypted_block) VALUES (0, ?, ?, ?, ?, ?)`;
 
 /**
  * In the transaction of their events. After an error that leaves it open, the events have no originals.

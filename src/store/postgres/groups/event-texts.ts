@@ -69,15 +69,15 @@ const insertLogged = (more = "") => `WITH r AS MATERIALIZED (
       SELECT callback_id, ${CALLBACK_COLUMNS.join(", ")} FROM r)${more}
     ${INSERTED_RECORD} SELECT r_source, r_event_id, r_event_type, r_version, 'completed', r_body_sha256, r_result,
       $7::timestamptz, $8::timestamptz, callback_id FROM r`;
-const BLOCK_COLUMNS = "keep_until, newest_at, encrypted_block, first_callback_id, last_callback_id";
+const BLOCK_COLUMNS = "is_merged, keep_until, newest_at, encrypted_block, first_callback_id, last_callback_id";
 const FIRST_OF_BLOCK = 9 + CALLBACK_COLUMNS.length;
 const [KEEP_UNTIL, NEWEST_AT, BLOCK] = [FIRST_OF_BLOCK, FIRST_OF_BLOCK + 1, FIRST_OF_BLOCK + 2];
 const WITH_ORIGINALS = `,
     originals AS (INSERT INTO oncehook_originals (${BLOCK_COLUMNS})
-      SELECT $${KEEP_UNTIL}::timestamptz, $${NEWEST_AT}::timestamptz, $${BLOCK}::bytea, min(callback_id), max(callback_id) FROM r)`;
+      SELECT 0, $${KEEP_UNTIL}::timestamptz, $${NEWEST_AT}::timestamptz, $${BLOCK}::bytea, min(callback_id), max(callback_id) FROM r)`;
 /** Behind the completions of its events, which have the ids of their log entries then. */
 const INSERT_ORIGINALS = `INSERT INTO oncehook_originals (${BLOCK_COLUMNS})
-    SELECT $3::timestamptz, $4::timestamptz, $5::bytea, min(callback_id), max(callback_id)
+    SELECT 0, $3::timestamptz, $4::timestamptz, $5::bytea, min(callback_id), max(callback_id)
     FROM (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
     JOIN oncehook_records USING (event_id, source)`;
 export const NOTIFICATION_COLUMNS = ["source", "event_id", "position", "topic", "payload", "created_at"] as const;
