@@ -20,6 +20,21 @@ export type EventKey = api.InputOf<typeof api.EVENT_PARAMS>;
 /** Selects failures; an absent field matches all. `code`: one of docs/errors.md. */
 export type FailureFilter = api.InputOf<typeof api.FAILURE_FILTER>;
 
+/**
+ * Selects handled events to run again. `source` stands for its tenants too: `stripe`, `stripe#audit`, `shops/acme`. Times
+ * are those at which they were handled, in ISO 8601 with their zone.
+ */
+export interface HandledFilter extends Pick<api.InputOf<typeof api.BULK_FILTER>, "event_type" | "from" | "to"> {
+  readonly source: string;
+}
+
+export interface HandledReplay {
+  readonly filter: HandledFilter;
+  readonly reason: string;
+  /** From 1 to 100; 10 when left out. */
+  readonly per_second?: number | undefined;
+}
+
 /** Selects records of handled events. `source`: exactly this one, so `stripe` leaves out those of `stripe#audit`. */
 export type EventFilter = api.InputOf<typeof api.EVENT_FILTER>;
 
@@ -171,6 +186,18 @@ function failureMethods({ request }: Requests, options: AdminClientOptions) {
       /** Replays all failures that the filter finds now. @param body.per_second from 1 to 100; 10 when left out */
       start: (body: { readonly filter: FailureFilter; readonly per_second?: number | undefined }) =>
         request<api.BulkReplayView>("POST", "bulk-replays", { body }),
+      /** Runs all handled events that the filter finds now again, each once. @param body.reason for the audit log */
+      startHandled: (body: HandledReplay) =>
+        request<api.BulkReplayView>("POST", "bulk-replays", { body: { scope: "events", ...body } }),
+      /** How many those are, and what running the first one would do. */
+      dryRunHandled: (filter: HandledFilter) =>
+        request<api.BulkReplayTrialView>("POST", "bulk-replays", {
+          query: { dry_run: true },
+          body: { scope: "events", filter },
+        }),
+      /** The handled events that it did not run, newest first. */
+      unreplayed: (id: number, query: PageParams & { readonly kind?: "failed" | "skipped" | undefined } = {}) =>
+        request<api.PageOf<api.UnreplayedEventView>>("GET", `bulk-replays/${id}/events`, { query }),
       list: (query: PageParams = {}) => request<api.PageOf<api.BulkReplayView>>("GET", "bulk-replays", { query }),
       get: (id: number) => request<api.BulkReplayView>("GET", `bulk-replays/${id}`),
       pause: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/pause`),

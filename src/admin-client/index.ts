@@ -1,6 +1,7 @@
 export type {
   AlertView,
   AuditEntryView,
+  BulkReplayTrialView,
   BulkReplayView,
   CallbackPage,
   CallbackRowView,
@@ -33,6 +34,7 @@ export type {
   SuggestionView,
   TallyView,
   TenantView,
+  UnreplayedEventView,
 } from "../admin/index.ts";
 export { fromPathSegment, type OutcomeCounts, outcomeCounts, outcomeStatus, toPathSegment } from "../domain/index.ts";
 export * from "./admin-client.ts";

@@ -7,20 +7,12 @@ import { HttpError, operation } from "./operation.ts";
 import { time as isoTimeSchema } from "./page-schemas.ts";
 import { presentCallback, presentCallbackRow } from "./present.ts";
 import * as input from "./request-parameters.ts";
-import { filterText } from "./request-parameters.ts";
+import { filterText, isoTime, timeFilter } from "./request-parameters.ts";
 import type { CallbackPage } from "./schemas.ts";
 
-const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
-const time = (description: string) =>
-  z
-    .string()
-    .refine((time) => ISO_TIME.test(time) && !Number.isNaN(Date.parse(time)))
-    .meta({ format: "date-time", description })
-    .optional();
-
 export const CALLBACK_FILTER = {
-  from: time("Callbacks that arrived then or later; ISO 8601 with its time zone."),
-  to: time("Callbacks that arrived before it."),
+  from: timeFilter("Callbacks that arrived then or later; ISO 8601 with its time zone."),
+  to: timeFilter("Callbacks that arrived before it."),
   source: filterText("Of this source, such as `platform` or `oauth`."),
   event_type: filterText("Of this event type."),
   status: z
@@ -55,13 +47,6 @@ export function callbackFilter(query: z.output<z.ZodObject<typeof CALLBACK_FILTE
     statuses: status === undefined ? undefined : statusesOf(status),
     outcomes: outcome === undefined ? undefined : outcomesOf(outcome),
   };
-}
-
-/** No callback came before or after; past the year 9999 ISO 8601 has another form. */
-const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
-
-function isoTime(text: string): string {
-  return new Date(Math.min(Math.max(Date.parse(text), EARLIEST), LATEST)).toISOString();
 }
 
 function statusesOf(status: string): readonly [number, number] {

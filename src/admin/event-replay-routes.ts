@@ -11,9 +11,6 @@ import { presentDryRun, presentOutcome } from "./present-replay.ts";
 import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
-/** Of the audit log's detail, and shown beside the result. */
-const MAX_REASON = 500;
-
 const REPLAY = operation({
   summary: "Run a handled event again",
   action: "event.replay",
@@ -25,7 +22,9 @@ const REPLAY = operation({
     "With `dry_run` the transaction is rolled back at the end: the answer shows what the handler would do, and no reason is needed.",
   params: input.EVENT_PARAMS,
   querystring: { dry_run: input.flag },
-  body: z.strictObject({ reason: input.filterText("Why it is run again, for the audit log.", MAX_REASON) }).nullish(),
+  body: z
+    .strictObject({ reason: input.filterText("Why it is run again, for the audit log.", input.MAX_REASON) })
+    .nullish(),
   responses: {
     200: ["The handler ran; `outcome` holds the result.", "Replay"],
     404: "No event of this key was handled; a failed one is replayed as a failure.",

@@ -1,11 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import type { EventKey } from "../domain/index.ts";
-import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
 import { HttpError, operation } from "./operation.ts";
-import { presentBulkReplay, presentFailure } from "./present.ts";
+import { presentFailure } from "./present.ts";
 import { presentDryRun, presentOutcome } from "./present-replay.ts";
 import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
@@ -79,90 +77,4 @@ async function runReplay(key: EventKey, deps: AdminDependencies): Promise<Replay
 async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
   const result = await deps.dryRun(key);
   return result === "absent" ? result : presentDryRun(result.outcome, result.dryRun, deps);
-}
-
-const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };
-const START_BULK = operation({
-  summary: "Replay all failures that match a filter",
-  action: "bulk_replay.start",
-  auditedFields: ["filter", "per_second"],
-  description:
-    "Those that are there now, one after the other, each as a single replay. One that fails again stays a failure and is not tried twice.",
-  // All failures need an explicit, empty filter.
-  body: z.strictObject({
-    filter: z.strictObject(input.FAILURE_FILTER),
-    per_second: input.wholeNumber(1, 100).default(10),
-  }),
-  responses: { 201: ["Started.", "BulkReplay"] },
-});
-const LIST_BULK = operation({
-  summary: "Bulk replays, newest first",
-  querystring: input.PAGE_QUERY,
-  responses: { 200: ["A page of them.", { pageOf: "BulkReplay" }] },
-});
-const GET_BULK = operation({
-  summary: "One bulk replay",
-  params: input.ID_PARAMS,
-  responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
-});
-const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
-/** Actions stand here as a whole: a test holds docs/admin-api.md to them. */
-const TRANSITIONS = [
-  {
-    verb: "pause",
-    action: "bulk_replay.pause",
-    state: "paused",
-    summary: "Pause a bulk replay",
-    success: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
-  },
-  {
-    verb: "resume",
-    action: "bulk_replay.resume",
-    state: "running",
-    summary: "Resume a paused bulk replay",
-    success: "It runs.",
-  },
-  {
-    verb: "cancel",
-    action: "bulk_replay.cancel",
-    state: "cancelled",
-    summary: "End a bulk replay for good",
-    success: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
-  },
-] as const;
-
-export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
-  app.post("/api/v1/bulk-replays", START_BULK, async (request, reply) => {
-    const { filter, per_second: perSecond } = request.body;
-    const asked = { filter: input.failureFilter(filter), perSecond, createdBy: requireCaller(request).actor };
-    const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
-    log.info({ ...bulk }, "an operator began a bulk replay");
-    return reply.code(201).send(bulk);
-  });
-  app.get("/api/v1/bulk-replays", LIST_BULK, async ({ query }) =>
-    input.pageOf(query, (page) => store.bulkReplays.list(page), presentBulkReplay),
-  );
-  app.get("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
-    presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
-  );
-  for (const { verb, action, state, summary, success } of TRANSITIONS) {
-    const transition = operation({
-      summary,
-      action,
-      params: input.ID_PARAMS,
-      responses: { 200: [success, "BulkReplay"], ...NO_BULK_REPLAY, 409: "It has ended." },
-    });
-    app.post(`/api/v1/bulk-replays/:id/${verb}`, transition, async ({ params: { id } }) => {
-      const bulk = await store.bulkReplays.change(id, state, clock.now());
-      if (bulk === "absent") return noBulkReplay();
-      if (bulk === "ended")
-        throw new HttpError(409, "this bulk replay has ended; begin another one for what has failed since");
-      log.info({ id, state }, "an operator changed a bulk replay");
-      return presentBulkReplay(bulk);
-    });
-  }
-}
-
-function noBulkReplay(): never {
-  throw new HttpError(404, "there is no bulk replay with this id");
 }

@@ -11,6 +11,7 @@ import type {
   StoredRecord,
 } from "../store/index.ts";
 import * as callbacks from "./callback-schemas.ts";
+import * as replays from "./replay-schemas.ts";
 import * as schemas from "./schemas.ts";
 import type { FoundCallback } from "./search/search-callbacks.ts";
 
@@ -93,7 +94,9 @@ export function presentEventReplay(row: StoredEventReplay, mask: Mask): schemas.
   };
 }
 
-const bulkReplayFields = presenterOf(schemas.BULK_REPLAY);
+export const presentUnreplayed = presenterOf(replays.UNREPLAYED_EVENT);
+
+const bulkReplayFields = presenterOf(replays.BULK_REPLAY);
 export function presentBulkReplay(bulk: StoredBulkReplay): schemas.BulkReplayView {
   const { eventType, bulkReplay, ...filter } = bulk.filter;
   return bulkReplayFields({
@@ -103,6 +106,6 @@ export function presentBulkReplay(bulk: StoredBulkReplay): schemas.BulkReplayVie
       ...(eventType === undefined ? {} : { event_type: eventType }),
       ...(bulkReplay === undefined ? {} : { bulk_replay: String(bulkReplay) }),
     },
-    done: bulk.succeeded + bulk.alreadyHandled + bulk.failed,
+    done: bulk.succeeded + bulk.alreadyHandled + bulk.failed + bulk.skipped,
   });
 }

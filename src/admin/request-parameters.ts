@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type EventKey, FAILURE_STATES } from "../domain/index.ts";
-import type { FailureFilter, Page, SearchPage, SearchResult } from "../store/index.ts";
+import type { BulkReplayFilter, FailureFilter, Page, SearchPage, SearchResult } from "../store/index.ts";
 import { anyText } from "./page-schemas.ts";
 
 /** How long a request searches, of the 200 ms that it may take. The next cursor continues the search. */
@@ -30,6 +30,22 @@ export const flag = z
 
 export function wholeNumber(least: number, most: number) {
   return z.coerce.number<number>().int().min(least).max(most);
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
+
+export const timeFilter = (description: string) =>
+  z
+    .string()
+    .refine((time) => ISO_TIME.test(time) && !Number.isNaN(Date.parse(time)))
+    .meta({ format: "date-time", description })
+    .optional();
+
+/** No callback came before or after; past the year 9999 ISO 8601 has another form. */
+const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
+
+export function isoTime(text: string): string {
+  return new Date(Math.min(Math.max(Date.parse(text), EARLIEST), LATEST)).toISOString();
 }
 
 export const PAGE_QUERY = {
@@ -110,4 +126,18 @@ export function failureFilter(query: z.output<z.ZodObject<typeof FAILURE_FILTER>
   const { state, source, event_type: eventType, code, problem, bulk_replay } = query;
   const bulkReplay = bulk_replay === undefined ? undefined : Number(bulk_replay);
   return { state, source, eventType, code, problem, bulkReplay };
+}
+
+/** Of the audit log's detail, and shown beside the result. */
+export const MAX_REASON = 500;
+
+/** Of failures, or with `from` and `to` of handled events. */
+export const BULK_FILTER = {
+  ...FAILURE_FILTER,
+  from: timeFilter("Of handled events: those that were handled then or later; ISO 8601 with its time zone."),
+  to: timeFilter("Of handled events: those that were handled before it."),
+};
+
+export function bulkFilter({ from, to, ...query }: z.output<z.ZodObject<typeof BULK_FILTER>>): BulkReplayFilter {
+  return { ...failureFilter(query), from: from && isoTime(from), to: to && isoTime(to) };
 }

@@ -13,22 +13,8 @@ import { GAP } from "./gap-schema.ts";
 import * as page from "./page-schemas.ts";
 import { object, time, view } from "./page-schemas.ts";
 import * as problem from "./problem-schemas.ts";
-import { FAILURE_FILTER, flag, OUTCOME_NAMES } from "./request-parameters.ts";
-
-export const BULK_REPLAY = view("The replay of all failures that a filter finds.", {
-  id: z.int(),
-  filter: z.strictObject(FAILURE_FILTER).describe("What its failures have in common."),
-  per_second: z.int().describe("How many replays may begin in a second."),
-  state: z.enum(["running", "paused", "cancelled", "done"]),
-  total: z.int().describe("How many failures there were at the beginning; those that came later are not replayed."),
-  done: z.int().describe("`succeeded`, `already_handled` and `failed` together."),
-  succeeded: z.int(),
-  already_handled: z.int().describe("Handled or discarded before their turn."),
-  failed: z.int().describe("They are failures still. None of them is tried twice."),
-  started_at: time(),
-  ended_at: time().nullable(),
-  created_by: z.string().describe("Who asked for it."),
-});
+import * as replay from "./replay-schemas.ts";
+import { flag } from "./request-parameters.ts";
 
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
@@ -62,52 +48,6 @@ export const FAILURE = view("A failed event: waiting for its retry, with retries
   gives_up_at: time().nullable().describe("When the last retry comes, if all of them fail; null where none is left."),
 });
 
-const OUTCOME = z.string().describe(`${OUTCOME_NAMES}.`);
-
-export const REPLAY = z.strictObject({
-  outcome: OUTCOME,
-  result: object().optional(),
-  error: z.string().optional(),
-  dry_run: z.boolean(),
-  statements: z
-    .array(
-      z.strictObject({
-        sql: z.string().describe("Without its values; secrets in the text itself are masked."),
-        rows: z.int().nullable().describe("How many it returned or changed; null where it failed."),
-      }),
-    )
-    .optional()
-    .describe("Of a dry run: what the handler ran through `tx`, in order, the first hundred."),
-  statements_omitted: z.int().optional().describe("How many more there were."),
-  connection_used: z
-    .boolean()
-    .optional()
-    .describe("Whether the handler took `tx.connection`: what it ran through that is not among the statements."),
-  deferred_keys_unchecked: z
-    .boolean()
-    .optional()
-    .describe(
-      "Whether the database (SQLite) may have foreign keys that only a commit checks: a dry run does not, and a replay may still end as `commit_failed`.",
-    ),
-  notifications: z
-    .array(z.strictObject({ topic: z.string(), payload: object() }))
-    .optional()
-    .describe("Of a dry run: what would be sent, secrets masked, the first hundred."),
-  notifications_omitted: z.int().optional(),
-  earlier: z
-    .strictObject({ result: object().nullable(), processed_at: time().nullable() })
-    .optional()
-    .describe("Of a handled event: the result of its record before this run."),
-});
-
-const EVENT_REPLAY = z.strictObject({
-  replayed_at: time(),
-  actor: z.string(),
-  reason: z.string(),
-  earlier_result: object().describe("Which the replay replaced."),
-  earlier_processed_at: time(),
-});
-
 export const DELIVERY = z.strictObject({
   channel: z.string().describe("`webhook`, `log`, or `email:` and the recipient."),
   state: z.enum(["waiting", "delivered", "dead"]),
@@ -131,7 +71,7 @@ export const NOTIFICATION = z.strictObject({
 });
 
 const runFields = {
-  outcome: OUTCOME,
+  outcome: replay.OUTCOME,
   error: z.string().nullable().describe("With its stack, secrets masked."),
   duration_ms: z.number(),
 };
@@ -184,7 +124,7 @@ export const EVENT_HISTORY = view("One event: what it came to, and everything th
     .describe("Pass it as `cursor` for what came later; null where there is no more."),
   notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
   replays: z
-    .array(EVENT_REPLAY)
+    .array(replay.EVENT_REPLAY)
     .describe("Of a handled event: its runs for operators that replaced a result, oldest first, at most 200."),
 });
 
@@ -236,7 +176,7 @@ export const SCHEMAS = {
   Suggestion: SUGGESTION,
   Event: EVENT,
   Failure: FAILURE,
-  Replay: REPLAY,
+  Replay: replay.REPLAY,
   Notification: NOTIFICATION,
   Sources: page.SOURCES,
   EndpointCheck: page.ENDPOINT_CHECK,
@@ -250,7 +190,9 @@ export const SCHEMAS = {
   Session: page.SESSION,
   SignIn: page.SIGN_IN,
   EventHistory: EVENT_HISTORY,
-  BulkReplay: BULK_REPLAY,
+  BulkReplay: replay.BULK_REPLAY,
+  BulkReplayTrial: replay.BULK_REPLAY_TRIAL,
+  UnreplayedEvent: replay.UNREPLAYED_EVENT,
   Problem: problem.PROBLEM,
   ProblemDetail: problem.PROBLEM_DETAIL,
   Erasure: ERASURE,
@@ -263,10 +205,12 @@ export const SCHEMAS = {
 export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;
 export type EventView = z.infer<typeof EVENT>;
 export type FailureView = z.infer<typeof FAILURE>;
-export type ReplayView = z.infer<typeof REPLAY>;
+export type ReplayView = z.infer<typeof replay.REPLAY>;
 export type NotificationView = z.infer<typeof NOTIFICATION>;
 export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
-export type BulkReplayView = z.infer<typeof BULK_REPLAY>;
+export type BulkReplayView = z.infer<typeof replay.BULK_REPLAY>;
+export type BulkReplayTrialView = z.infer<typeof replay.BULK_REPLAY_TRIAL>;
+export type UnreplayedEventView = z.infer<typeof replay.UNREPLAYED_EVENT>;
 
 export interface PageOf<Item> {
   readonly items: readonly Item[];

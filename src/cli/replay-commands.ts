@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import {
   type AdminClient,
   AdminError,
+  type BulkReplayTrialView,
   type BulkReplayView,
   type EventKey,
   type ReplayView,
@@ -18,10 +19,24 @@ import {
   withFailureFilter,
 } from "./look-up-commands.ts";
 import { counted, escapeControls, type Given, printResult } from "./output.ts";
+import { type HandledOptions, handledFilter, mayStart, trialHead } from "./replay-handled-events.ts";
 import { UserError } from "./user-error.ts";
 
 const MARGIN_MS = 5_000;
-const BULK_OPTIONS = ["--all", "--state", "--type", "--code", "--problem", "--bulk-replay", "--per-second", "--wait"];
+const MISSING_REASON = 'error: --reason: missing; say why it is run again, as --reason "the tax was wrong"';
+const BULK_OPTIONS = [
+  "--handled",
+  "--from",
+  "--to",
+  "--all",
+  "--state",
+  "--type",
+  "--code",
+  "--problem",
+  "--bulk-replay",
+  "--per-second",
+  "--wait",
+];
 
 export function replayCommand(): Command {
   return withFailureFilter(adminCommand("replay"))
@@ -31,6 +46,9 @@ export function replayCommand(): Command {
     .option("--dry-run", "only show what it would do: everything is rolled back")
     .option("--force", "run a handled event again, after a dry run; its result replaces the earlier one")
     .option("--reason <text>", "why, with --force: for the audit log")
+    .option("--handled", "handled events of --source and --type, between --from and --to, instead of failures")
+    .option("--from <time>", "with --handled: handled since then, as an age (1d) or in ISO 8601")
+    .option("--to <time>", "with --handled: handled before it")
     .option("--all", "every failure there is")
     .option("--per-second <count>", "how many begin in a second (default: 10)", wholeNumber(1, 100))
     .option("--wait", "wait until all of them were run; exit code 1 when one failed again")
@@ -53,13 +71,13 @@ export function discardCommand(): Command {
 async function replay(eventId: string | undefined, options: BulkOptions, command: Command): Promise<void> {
   const { force, reason, dryRun } = options;
   if (force !== true && reason !== undefined) command.error("error: --reason is for --force: add it");
-  if (eventId === undefined) return bulkReplay(options, command);
+  if (eventId === undefined)
+    return options.handled ? replayManyHandled(options, command) : bulkReplay(options, command);
   const given = (flag: string) => command.getOptionValueSource(new Option(flag).attributeName()) === "cli";
   const ofMany = BULK_OPTIONS.find(given);
   if (ofMany !== undefined) command.error(`error: ${ofMany} is for many failures: leave it out, or the event_id`);
   if (force === true && dryRun === true) command.error("error: --force writes, and --dry-run does not: leave one out");
-  if (force === true && reason === undefined)
-    command.error('error: --reason: missing; say why the event is run again, as --reason "the tax was wrong"');
+  if (force === true && reason === undefined) command.error(MISSING_REASON);
   const ask = (client: AdminClient) =>
     reason === undefined
       ? replayFailure(client, eventId, options)
@@ -150,8 +168,7 @@ function oneLine(text: string): string {
   return escapeControls(text.replace(/\s+/g, " "));
 }
 
-interface BulkOptions extends AdminOptions, FailureFilterOptions, Given<"reason"> {
-  readonly force?: true;
+interface BulkOptions extends AdminOptions, FailureFilterOptions, HandledOptions {
   readonly all?: true;
   readonly perSecond?: number;
   readonly wait?: true;
@@ -162,8 +179,41 @@ const MISSING_ARGUMENT =
   "missing argument 'event_id', or for many --state, --problem, --type, --code or --source; --all is every failure";
 const POLL_EVERY_MS = 500;
 
+const OF_FAILURES = ["state", "code", "problem", "bulkReplay", "all"] as const;
+
+/** Without `--force` it only counts, and makes the dry run of the first event. */
+async function replayManyHandled(options: BulkOptions, command: Command): Promise<void> {
+  const { force, reason, dryRun, perSecond: per_second } = options;
+  const wrong = OF_FAILURES.find((name) => options[name] !== undefined);
+  if (wrong !== undefined) command.error("error: --handled takes --source, --type, --from and --to");
+  if (force === true && dryRun === true) command.error("error: --force writes, and --dry-run does not: leave one out");
+  if (force === true && reason === undefined) command.error(MISSING_REASON);
+  const filter = handledFilter(options);
+  const longestMs = (config: Config) => maxAttemptMs(config) + MARGIN_MS;
+  const words = (trial: BulkReplayTrialView) =>
+    trialHead(trial) + (trial.first?.replay == null ? "" : replaySummary(trial.first.replay));
+  const isJson = options.json === true;
+  const trial = await callAdmin(options, ({ bulkReplays }) => bulkReplays.dryRunHandled(filter), longestMs);
+  if (!isJson || force !== true) printResult(options, trial, () => words(trial));
+  if (dryRun === true) return;
+  if (reason === undefined) throw new UserError('nothing was changed; to run them again, add --force --reason "why"');
+  if (!mayStart(trial)) {
+    process.exitCode = 1;
+    return;
+  }
+  const start = async (client: AdminClient) => {
+    const started = await client.bulkReplays.startHandled({ filter, reason, per_second });
+    return options.wait === true ? waitUntilEnded(client, started, options) : started;
+  };
+  const bulk = await printAnswer(options, start, bulkReplaySummary);
+  if (bulk.state === "cancelled" || bulk.failed > 0) process.exitCode = 1;
+}
+
 async function bulkReplay(options: BulkOptions, command: Command): Promise<void> {
   const filter = failureFilter(options);
+  if (options.force === true) command.error("error: --force is for handled events: give an event_id, or --handled");
+  if (options.from !== undefined || options.to !== undefined)
+    command.error("error: --from and --to are for handled events: add --handled");
   if (options.dryRun === true) command.error("error: --dry-run is for one event: give its event_id");
   if (options.all !== true && isEmpty(filter)) command.error(`error: ${MISSING_ARGUMENT}`);
   const start = async (client: AdminClient) => {
@@ -186,10 +236,15 @@ async function waitUntilEnded({ bulkReplays }: AdminClient, started: BulkReplayV
   return bulk;
 }
 
-function bulkReplaySummary({ id, state, total, ...counts }: BulkReplayView): string {
+function bulkReplaySummary({ id, scope, state, total, ...counts }: BulkReplayView): string {
+  const what = scope === "events" ? "handled event" : "failure";
   if (counts.ended_at === null)
-    return `bulk replay ${id} is ${state}: ${counted(total, "failure")}, max ${counts.per_second}/s\n`;
-  const { succeeded, already_handled, failed } = counts;
+    return `bulk replay ${id} is ${state}: ${counted(total, what)}, max ${counts.per_second}/s\n`;
+  const { succeeded, already_handled, failed, skipped } = counts;
+  if (scope === "events") {
+    const others = failed + skipped === 0 ? "" : `the others: oncehook bulk-replays ${id} --events\n`;
+    return `bulk replay ${id} is ${state}: ${succeeded} succeeded, ${failed} failed, ${skipped} skipped, of ${total}\n${others}`;
+  }
   const again = failed === 0 ? "" : `those that failed: oncehook failures --bulk-replay ${id}\n`;
   return `bulk replay ${id} is ${state}: ${succeeded} succeeded, ${already_handled} already handled, ${failed} failed again, of ${total}\n${again}`;
 }

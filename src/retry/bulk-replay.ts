@@ -2,37 +2,27 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Receiver } from "../pipeline/index.ts";
 import type { DueReplay, StoredBulkReplay } from "../store/index.ts";
 import { createPoller } from "../system/index.ts";
+import { type BulkWork, batchSize, whileLeased } from "./bulk-batch.ts";
+import { createEventBatches } from "./bulk-event-replay.ts";
 import { type ReplayResult, replay } from "./replay.ts";
 import { isTransient, newLease, recoverInterrupted } from "./run-failure.ts";
 
-/** How many replays of one bulk are at work at a time. */
-const MAX_CONCURRENT_REPLAYS = 8;
-/** The loop sees an operator's pause between two batches, so that a batch is a part of a second. */
-const BATCHES_PER_SECOND = 4;
 /** After a batch that could run nothing: others are at work on all of it, or the database is away. */
 const IDLE_PAUSE_MS = 500;
-
-/** One process's work on one bulk replay, under its lease. */
-interface BulkWork {
-  readonly owner: string;
-  readonly receiver: Receiver;
-  /** Aborted when the process stops. */
-  readonly stopping: AbortSignal;
-}
 
 /** Continues a leased bulk replay until it ends, an operator stops it, or the lease is lost. */
 async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<void> {
   const { owner, receiver, stopping } = work;
   const { bulkReplays } = receiver.store;
   let bulk: StoredBulkReplay | undefined = leased;
+  const nextBatch = leased.scope === "events" ? createEventBatches(leased, work) : createFailureBatches(work);
   try {
     await recoverInterrupted(receiver);
     while (bulk?.state === "running" && !stopping.aborted) {
       const startedAt = performance.now();
-      const size = Math.min(MAX_CONCURRENT_REPLAYS, Math.ceil(bulk.perSecond / BATCHES_PER_SECOND));
-      const due = await bulkReplays.next(bulk, size);
-      if (due.length === 0) return await finish(bulk, work);
-      const { progress, ran } = await whileLeased(bulk, work, runBatch(bulk, due, work));
+      const batch = await nextBatch(bulk);
+      if (batch === undefined) return await finish(bulk, work);
+      const { progress, ran } = batch;
       const counted = await bulkReplays.advance(bulk.id, owner, progress, newLease(receiver).until);
       if (counted?.state !== "running") return;
       await sleep(pauseMs(counted, ran, startedAt), undefined, { signal: stopping }).catch(() => {});
@@ -44,28 +34,18 @@ async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<
   }
 }
 
-/** Renews the lease while a batch runs: its replays may wait longer than a lease for suspects to end. */
-async function whileLeased<T>({ id, afterId }: StoredBulkReplay, { owner, receiver }: BulkWork, batch: Promise<T>) {
-  const { bulkReplays } = receiver.store;
-  const ended = new AbortController();
-  const unchanged = { afterId, succeeded: 0, alreadyHandled: 0 };
-  const pause = () => sleep(receiver.settings.retry.leaseMs / 2, true, { signal: ended.signal });
-  const renewing = (async () => {
-    while (await pause().catch(() => false))
-      await bulkReplays.advance(id, owner, unchanged, newLease(receiver).until).catch(() => {});
-  })();
-  try {
-    return await batch;
-  } finally {
-    ended.abort();
-    await renewing;
-  }
-}
-
 /** A batch takes as long as its replays may, at the least. */
 function pauseMs({ perSecond }: StoredBulkReplay, ran: number, startedAt: number): number {
   const least = ran === 0 ? IDLE_PAUSE_MS : (1_000 * ran) / perSecond;
   return Math.max(0, startedAt + least - performance.now());
+}
+
+/** @returns runs the next failures; undefined at the end of the bulk replay */
+function createFailureBatches(work: BulkWork) {
+  return async (bulk: StoredBulkReplay) => {
+    const due = await work.receiver.store.bulkReplays.next(bulk, batchSize(bulk));
+    return due.length === 0 ? undefined : whileLeased(bulk, work, runBatch(bulk, due, work));
+  };
 }
 
 async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work: BulkWork) {
@@ -110,8 +90,9 @@ function replayState(result: ReplayResult): ReplayState {
 async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): Promise<void> {
   const ended = await receiver.store.bulkReplays.finish(id, owner, receiver.clock.now());
   if (ended === undefined) return;
-  const { total, succeeded, alreadyHandled: already_handled, failed } = ended;
-  receiver.log.info({ bulk_replay: id, total, succeeded, already_handled, failed }, "a bulk replay is done");
+  const { scope, total, succeeded, alreadyHandled: already_handled, failed, skipped } = ended;
+  const counts = { total, succeeded, already_handled, failed, skipped };
+  receiver.log.info({ bulk_replay: id, scope, ...counts }, "a bulk replay is done");
 }
 
 /** How many bulk replays one process works on at a time; the others wait, or another process takes them. */

@@ -9,6 +9,13 @@ export type { StoredEventReplay } from "./areas/event-replays.ts";
 export type * from "./areas/failure-leases.ts";
 export type * from "./areas/failures.ts";
 export type { GroupBlock } from "./areas/group-blocks.ts";
+export {
+  type BulkReplayFilter,
+  bulkReplayName,
+  type HandledEvent,
+  type NewUnreplayedEvent,
+  type UnreplayedEvent,
+} from "./areas/handled-events.ts";
 export type { Lease } from "./areas/lease.ts";
 export type * from "./areas/notification-deliveries.ts";
 export type * from "./areas/notifications.ts";

@@ -6,12 +6,15 @@ import { runCommandLine } from "../support/command.ts";
 import { event, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
-const plan = { tax: 1, isBroken: false };
+const plan = { tax: 1, isBroken: false, failsWhenRun: false, runs: 0 };
 const taxed = defineHandler({
   type: "taxed",
   data: z.object({}),
   async handle({ tx, notify }) {
+    plan.runs += 1;
     if (plan.isBroken) throw new Error("still broken");
+    // The dry run of the first event goes well, so that the bulk replay starts.
+    if (plan.failsWhenRun && plan.runs % 2 === 0) throw new Error("only when it is written");
     await tx.execute("SELECT order_id\n FROM orders");
     await notify("order.taxed", { tax: plan.tax });
     return { tax: plan.tax };
@@ -25,14 +28,14 @@ function withHandled(
   return withReceiver(
     "sqlite",
     async (receiver) => {
-      Object.assign(plan, { tax: 1, isBroken: false });
+      Object.assign(plan, { tax: 1, isBroken: false, failsWhenRun: false, runs: 0 });
       expect((await receiver.send(event("taxed", {}, { event_id: "evt_1" }))).status).toBe(200);
       plan.tax = 2;
       const ADMIN_PORT = new URL(receiver.adminOrigin).port;
       const env = { ...CHILD_ENVIRONMENT, ADMIN_TOKEN: TOKEN, ADMIN_PORT };
       await use((...args) => runCommandLine(args, env), receiver);
     },
-    { handlers: [taxed], env: { KEEP_ORIGINALS: keep } },
+    { handlers: [taxed], bulkPollMs: 20, env: { KEEP_ORIGINALS: keep } },
   );
 }
 
@@ -93,5 +96,55 @@ describe("a handled event at the command line", () => {
     withHandled(async (run) => {
       const { code, stderr } = await run("replay", "evt_none");
       expect([code, stderr]).toEqual([1, expect.stringContaining("404")]);
+    }));
+
+  it("handled events of a source and a time are counted, their first one run dry, and nothing is changed", () =>
+    withHandled(async (run, receiver) => {
+      await receiver.send(event("taxed", {}, { event_id: "evt_2" }));
+      const args = ["replay", "--handled", "--source", "platform", "--type", "taxed", "--from", "1h"];
+      const { code, stdout, stderr } = await run(...args);
+      expect([code, stdout]).toEqual([1, `2 handled events; the first one is platform/evt_1\n${DRY}`]);
+      expect(stderr).toContain('add --force --reason "why"');
+      const asked = await run(...args, "--dry-run", "--json");
+      expect(asked.code).toBe(0);
+      expect(JSON.parse(asked.stdout)).toMatchObject({ total: 2, first: { event_id: "evt_1" } });
+      expect((await run(...args.slice(0, -1), "2020-01-01T00:00:00Z", "--to", "1d", "--dry-run")).stdout).toBe(
+        "0 handled events\n",
+      );
+      expect(await receiver.count("oncehook_bulk_replays")).toBe(0);
+    }));
+
+  it("handled events are run again with force and a reason, and those that failed are listed", { tags: "full" }, () =>
+    withHandled(async (run) => {
+      const args = ["replay", "--handled", "--source", "platform", "--type", "taxed", "--force", "--reason", "mended"];
+      const done = await run(...args, "--wait");
+      expect([done.code, done.stdout]).toEqual([
+        0,
+        `1 handled event; the first one is platform/evt_1\n${DRY}` +
+          "bulk replay 1 is done: 1 succeeded, 0 failed, 0 skipped, of 1\n",
+      ]);
+      Object.assign(plan, { failsWhenRun: true, runs: 0 });
+      const failed = await run(...args, "--wait", "--json");
+      expect([failed.code, JSON.parse(failed.stdout)]).toMatchObject([1, { scope: "events", failed: 1, succeeded: 0 }]);
+      const listed = await run("bulk-replays", "2", "--events");
+      expect(listed.stdout).toMatch(/failed +platform +evt_1 +handler_failed +Error: only when it is written/);
+      expect((await run("bulk-replays")).stdout).toContain("events");
+    }),
+  );
+
+  it("handled events are run again only for a source, with a reason, and with no option of failures", () =>
+    withHandled(async (run) => {
+      const mistakes: [string[], string][] = [
+        [["--handled"], "--source: missing"],
+        [["--handled", "--source", "platform", "--force"], "--reason: missing"],
+        [["--handled", "--source", "platform", "--state", "exhausted"], "--handled takes --source"],
+        [["--handled", "--source", "platform", "--from", "yesterday"], "expected an age such as 1d"],
+        [["--source", "platform", "--from", "1d"], "add --handled"],
+        [["evt_1", "--handled"], "--handled is for many"],
+      ];
+      for (const [args, words] of mistakes) {
+        const { code, stderr } = await run("replay", ...args);
+        expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(words)]);
+      }
     }));
 });

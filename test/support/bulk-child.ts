@@ -1,7 +1,7 @@
 /**
  * A receiver in a process of its own that works on bulk replays, on a database that others use too. Arguments: the
  * database's address, by how many seconds its clock is ahead, after how many runs of the handler it kills itself (0: never),
- * and whether before or after the commit of that one. Each run of the handler that commits leaves a row in `effects`.
+ * or in the run of which event, and whether before or after the commit of that one. Each run of the handler that commits leaves a row in `effects`.
  */
 import { z } from "zod";
 import { start } from "../../src/app/index.ts";
@@ -28,7 +28,7 @@ const handler = defineHandler({
   data: z.object({}),
   async handle({ event, tx }) {
     runs += 1;
-    const isLast = runs === Number(dies);
+    const isLast = runs === Number(dies) || event.event_id === dies;
     await tx.query.insertInto("effects").values({ event_id: event.event_id }).execute();
     if (isLast) {
       if (when === "before") die();

@@ -10,6 +10,7 @@ import { EventReplays } from "./event-replays.ts";
 import { FailureLeases } from "./failure-leases.ts";
 import { Failures } from "./failures.ts";
 import { GroupBlocks } from "./group-blocks.ts";
+import { HandledEvents } from "./handled-events.ts";
 import { Leases } from "./lease.ts";
 import { NotificationDeliveries } from "./notification-deliveries.ts";
 import { Notifications } from "./notifications.ts";
@@ -45,6 +46,7 @@ export function createAreas(database: Database) {
     attempts: new Attempts(database),
     bulkReplays: new BulkReplays(database),
     eventReplays: new EventReplays(database),
+    handledEvents: new HandledEvents(database),
     preparations: new Preparations(database),
     notifications: new Notifications(database),
     outbox: new Outbox(database),

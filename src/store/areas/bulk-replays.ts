@@ -2,13 +2,21 @@ import { type RawBuilder, sql } from "kysely";
 import type { EventKey } from "../../domain/index.ts";
 import { Area, assign, equal, type IdRow, insert } from "../database.ts";
 import { type FailureFilter, matching, statesOf } from "./failures.ts";
+import { type BulkReplayFilter, bulkReplayName, HandledEvents } from "./handled-events.ts";
 import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import { NEWEST, type Page } from "./paging.ts";
 
 export type BulkReplayState = "running" | "paused" | "cancelled" | "done";
 
+/** Failures, or events that were handled and run again. */
+export type BulkReplayScope = "failures" | "events";
+
 export interface NewBulkReplay {
-  readonly filter: FailureFilter;
+  /** Default: failures. */
+  readonly scope?: BulkReplayScope;
+  readonly filter: BulkReplayFilter;
+  /** Why handled events are run again; null for failures. */
+  readonly reason?: string | null;
   /** How many replays may start in a second. */
   readonly perSecond: number;
   readonly createdBy: string;
@@ -19,11 +27,23 @@ export interface BulkReplayCounts {
   /** Handled, discarded or deleted before they were replayed. */
   readonly alreadyHandled: number;
   readonly failed: number;
+  /** Handled events without anything to run them from. */
+  readonly skipped: number;
 }
 
-/** The replay of every failure that matches a filter, one after the other. */
-export interface StoredBulkReplay extends NewBulkReplay, BulkReplayCounts {
+/** The events of a batch of handled ones, written down before it begins. */
+export interface BatchAtWork {
+  /** Of their records. */
+  readonly ids: readonly number[];
+  /** How often the process ended while the only one of them ran. */
+  readonly ends: number;
+}
+
+/** The replay of every failure, or handled event, that matches a filter, one after the other. */
+export interface StoredBulkReplay extends Required<NewBulkReplay>, BulkReplayCounts {
   readonly id: number;
+  /** Left by a process that ended during it. */
+  readonly atWork: BatchAtWork | null;
   readonly state: BulkReplayState;
   /** How many failures there were at the beginning. */
   readonly total: number;
@@ -44,20 +64,23 @@ export interface DueReplay extends EventKey {
 }
 
 /** `FailureLeases.reschedule` has counted the failed ones, with the failure itself. */
-export interface BulkReplayProgress extends Omit<BulkReplayCounts, "failed"> {
+export interface BulkReplayProgress extends Omit<BulkReplayCounts, "failed" | "skipped"> {
   readonly afterId: number;
 }
 
-const COLUMNS = sql`id, filter, per_second, created_by, state, total, succeeded, already_handled, failed, up_to_id, after_id,
-  started_at, ended_at`;
+const COLUMNS = sql`id, scope, filter, reason, per_second, created_by, state, total, succeeded, already_handled, failed,
+  skipped, up_to_id, after_id, at_work, started_at, ended_at`;
 /** The condition of the index, word for word. */
 const RUNNING = sql`state = 'running'`;
 
 export class BulkReplays extends Area {
-  async create({ filter, perSecond, createdBy }: NewBulkReplay, now: Date): Promise<StoredBulkReplay> {
-    const { upToId, total } = await this.countFailures(filter);
-    const counts = { total, succeeded: 0, alreadyHandled: 0, failed: 0, afterId: 0, upToId };
-    const row = { filter: JSON.stringify(filter), perSecond, createdBy, state: "running", startedAt: now };
+  async create(bulk: NewBulkReplay, now: Date): Promise<StoredBulkReplay> {
+    const { scope = "failures", filter, reason = null, perSecond, createdBy } = bulk;
+    const range =
+      scope === "events" ? await new HandledEvents(this.database).count(filter) : await this.countFailures(filter);
+    const counts = { ...range, succeeded: 0, alreadyHandled: 0, failed: 0 };
+    const asked = { scope, filter: JSON.stringify(filter), reason, perSecond, createdBy };
+    const row = { ...asked, state: "running", startedAt: now };
     const { rows } = await this
       .write<BulkReplayRow>`${insert("oncehook_bulk_replays", { ...row, ...counts })} RETURNING ${COLUMNS}`;
     return toBulkReplay(rows[0] as BulkReplayRow);
@@ -127,20 +150,35 @@ export class BulkReplays extends Area {
     until: Date,
   ): Promise<StoredBulkReplay | undefined> {
     const changes = sql`after_id = ${afterId}, succeeded = succeeded + ${succeeded},
-      already_handled = already_handled + ${alreadyHandled}, leased_until = ${until}`;
+      already_handled = already_handled + ${alreadyHandled}, leased_until = ${until}, at_work = NULL`;
     return this.update(changes, equal({ id, leaseOwner: owner }));
   }
 
-  /** Ends it unless it was paused or cancelled meanwhile. Failures that were gone before their replay count as handled. */
+  /** Extends the lease while a batch is at work. */
+  async renew(id: number, owner: string, until: Date): Promise<void> {
+    await this.update(assign({ leasedUntil: until }), equal({ id, leaseOwner: owner }));
+  }
+
+  /** Writes down the events that are about to run: where the process ends, they are suspect. */
+  async beginBatch(id: number, owner: string, batch: BatchAtWork): Promise<void> {
+    await this.update(assign({ atWork: JSON.stringify(batch) }), equal({ id, leaseOwner: owner }));
+  }
+
+  /**
+   * Ends it unless it was paused or cancelled meanwhile. Failures that were gone before their replay count as handled. The handled
+   * events that it ran have rows, so that their count is exact.
+   */
   finish(id: number, owner: string, now: Date): Promise<StoredBulkReplay | undefined> {
-    const changes = sql`state = 'done', ended_at = ${now}, ${NO_LEASE},
-      already_handled = CASE WHEN total > succeeded + already_handled + failed
-        THEN total - succeeded - failed ELSE already_handled END`;
+    const ran = sql`(CASE scope WHEN 'events' THEN (SELECT count(*) FROM oncehook_event_replays AS e
+      WHERE e.replay = ${bulkReplayName(id)}) ELSE succeeded END)`;
+    const changes = sql`state = 'done', ended_at = ${now}, ${NO_LEASE}, at_work = NULL, succeeded = ${ran},
+      already_handled = CASE WHEN total > ${ran} + already_handled + failed + skipped
+        THEN total - ${ran} - failed - skipped ELSE already_handled END`;
     return this.update(changes, sql`${equal({ id, leaseOwner: owner })} AND ${RUNNING}`);
   }
 
   async release(id: number, owner: string): Promise<void> {
-    await this.update(NO_LEASE, equal({ id, leaseOwner: owner }));
+    await this.update(sql`${NO_LEASE}, at_work = NULL`, equal({ id, leaseOwner: owner }));
   }
 
   private async update(changes: RawBuilder<unknown>, where: RawBuilder<unknown>) {
@@ -158,12 +196,15 @@ export class BulkReplays extends Area {
           WHERE ${matching(state, filter)} AND id <= ${upToId}`,
       ),
     );
-    return { upToId, total: counts.reduce((sum, [row]) => sum + (row?.count ?? 0), 0) };
+    return { afterId: 0, upToId, total: counts.reduce((sum, [row]) => sum + (row?.count ?? 0), 0) };
   }
 }
 
-type BulkReplayRow = Omit<StoredBulkReplay, "filter"> & { readonly filter: string };
+type BulkReplayRow = Omit<StoredBulkReplay, "filter" | "atWork"> & {
+  readonly filter: string;
+  readonly atWork: string | null;
+};
 
-function toBulkReplay(row: BulkReplayRow): StoredBulkReplay {
-  return { ...row, filter: JSON.parse(row.filter) };
+function toBulkReplay({ filter, atWork, ...row }: BulkReplayRow): StoredBulkReplay {
+  return { ...row, filter: JSON.parse(filter), atWork: atWork === null ? null : JSON.parse(atWork) };
 }

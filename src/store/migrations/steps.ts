@@ -169,7 +169,18 @@ CREATE TABLE oncehook_event_replays (
   earlier_result text NOT NULL, earlier_processed_at {time} NOT NULL,
   UNIQUE (event_id, source, replay)
 );
+CREATE INDEX oncehook_event_replays_of ON oncehook_event_replays (replay);
 ALTER TABLE oncehook_notifications ADD COLUMN event_replay_id bigint;
+ALTER TABLE oncehook_bulk_replays ADD COLUMN scope text NOT NULL DEFAULT 'failures';
+ALTER TABLE oncehook_bulk_replays ADD COLUMN reason text;
+ALTER TABLE oncehook_bulk_replays ADD COLUMN skipped bigint NOT NULL DEFAULT 0;
+ALTER TABLE oncehook_bulk_replays ADD COLUMN at_work text;
+CREATE TABLE oncehook_unreplayed_events (
+  id {id},
+  bulk_replay_id bigint NOT NULL, source text NOT NULL, event_id {eventId} NOT NULL, event_type text NOT NULL,
+  at {time} NOT NULL, kind text NOT NULL CHECK (kind IN ('failed', 'skipped')), code text NOT NULL, error text NOT NULL,
+  UNIQUE (bulk_replay_id, event_id, source)
+);
 `,
   },
   // No index of originals is written on the path of an event. Rows are found by their ids until they are merged.

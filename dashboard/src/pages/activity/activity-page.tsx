@@ -16,6 +16,7 @@ import { FilterBar } from "./filter-bar.tsx";
 import { ListEnd } from "./list-end.tsx";
 import { LiveLabel, NewPill } from "./live-label.tsx";
 import { OutcomeCounts } from "./outcome-counts.tsx";
+import { RunAgainAll } from "./run-again-all.tsx";
 import { useActivity } from "./use-activity.ts";
 import { useListKeys } from "./use-list-keys.ts";
 
@@ -61,6 +62,7 @@ export function ActivityPage() {
               handle.current?.scrollToTop();
             }}
           />
+          <RunAgainAll filters={filters} />
           <ExportLinks filters={filters} />
         </PageTitle>
         <OutcomeCounts search={search} change={change} />

@@ -55,7 +55,7 @@ export function BulkReplayActions({ replay }: { readonly replay: BulkReplayView 
         onConfirm={() => act.mutate("cancel")}
         onClose={asking.close}
       >
-        {done} of {total} are done and stay so; the others stay failures. It cannot be gone on with: only a new one
+        {done} of {total} are done and stay so; the others stay as they are. It cannot be gone on with: only a new one
         replays them.
       </Confirm>
     </>

@@ -9,6 +9,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
 import { BulkReplayActions, describeFilter } from "./bulk-replay-actions.tsx";
+import { UnreplayedEvents } from "./unreplayed-events.tsx";
 
 const EVERY_MS = 2_000;
 
@@ -45,13 +46,21 @@ const COLUMNS: readonly Column<BulkReplayView>[] = [
     ),
   },
   {
-    head: "Failures",
-    cell: ({ filter, per_second }) => `${describeFilter(filter)}; ${per_second} per second`,
+    head: "Of",
+    cell: ({ scope, filter, per_second, reason }) => (
+      <>
+        {scope === "events" ? "Handled events" : "Failures"}: {describeFilter(filter)}; {per_second} per second
+        {reason !== null && <Text size="sm">{reason}</Text>}
+      </>
+    ),
   },
   {
     head: "State",
-    cell: ({ state, failed }) => (
-      <OutcomeBadge outcome={state === "done" && failed > 0 ? `done, ${failed} failed` : state} />
+    cell: ({ id, scope, state, failed, skipped }) => (
+      <>
+        <OutcomeBadge outcome={state === "done" && failed > 0 ? `done, ${failed} failed` : state} />
+        {scope === "events" && failed + skipped > 0 && <UnreplayedEvents id={id} failed={failed} skipped={skipped} />}
+      </>
     ),
   },
   { head: "Progress", cell: (replay) => <ReplayProgress replay={replay} /> },
@@ -60,13 +69,16 @@ const COLUMNS: readonly Column<BulkReplayView>[] = [
 ];
 
 function ReplayProgress({ replay }: { readonly replay: BulkReplayView }) {
-  const { total, done, succeeded, already_handled, failed } = replay;
+  const { scope, total, done, succeeded, already_handled, failed, skipped } = replay;
   const percent = total === 0 ? 100 : Math.round((done / total) * 100);
   return (
     <>
       <Progress value={percent} miw={120} aria-label={`${done} of ${total} done`} />
       <Text size="sm">
-        {done} of {total}: {succeeded} succeeded, {already_handled} already handled, {failed} failed again
+        {done} of {total}: {succeeded} succeeded,{" "}
+        {scope === "events"
+          ? `${skipped} skipped, ${failed} failed`
+          : `${already_handled} already handled, ${failed} failed again`}
       </Text>
     </>
   );

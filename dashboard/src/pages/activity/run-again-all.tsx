@@ -1,0 +1,91 @@
+import { Button, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { CallbackFilters, HandledFilter } from "oncehook/admin-client";
+import { useState } from "react";
+import { api, slowApi } from "../../client.ts";
+import { ReplayOutcome } from "../../panel/failure-action-result.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Loading, Problem } from "../../parts/page-states.tsx";
+import { useMayChange } from "../../session.ts";
+
+const SPEED = { least: 1, usual: 10, most: 100 };
+
+/** Runs the handled events of the filters again, after a dry run of the first one. They need a source. */
+export function RunAgainAll({ filters }: { readonly filters: CallbackFilters }) {
+  const [isOpen, dialog] = useDisclosure();
+  const filter = handledFilter(filters);
+  const trial = useMutation({ mutationFn: (of: HandledFilter) => slowApi.bulkReplays.dryRunHandled(of) });
+  if (!useMayChange() || filter === undefined) return null;
+  const open = () => {
+    trial.mutate(filter);
+    dialog.open();
+  };
+  return (
+    <>
+      <Button size="compact-sm" variant="default" onClick={open}>
+        Run again…
+      </Button>
+      <Dialog isOpen={isOpen} close={dialog.close} title="Run handled events again" size="xl">
+        {trial.isPending && <Loading what="the dry run" />}
+        {trial.isError && <Problem error={trial.error} title="The dry run could not be made" />}
+        {trial.data !== undefined && <Start filter={filter} trial={trial.data} />}
+      </Dialog>
+    </>
+  );
+}
+
+interface StartProps {
+  readonly filter: HandledFilter;
+  readonly trial: Awaited<ReturnType<typeof api.bulkReplays.dryRunHandled>>;
+}
+
+function Start({ filter, trial: { total, first } }: StartProps) {
+  const [reason, setReason] = useState("");
+  const [perSecond, setPerSecond] = useState(SPEED.usual);
+  const navigate = useNavigate();
+  const start = useMutation({
+    mutationFn: () => api.bulkReplays.startHandled({ filter, reason: reason.trim(), per_second: perSecond }),
+    onSuccess: () => navigate({ to: "/bulk-replays" }),
+  });
+  if (first === null) return <Text>No event of these filters was handled.</Text>;
+  const events = total === 1 ? "1 event" : `${total} events`;
+  return (
+    <Stack>
+      <Text>
+        The dry run of the first one, {first.event_id}: each is run once, and its new result replaces the earlier one,
+        which is kept. What the handler wrote before stays.
+      </Text>
+      {first.skipped !== null && <Text>It would be skipped: {first.skipped}</Text>}
+      {first.replay !== null && <ReplayOutcome replay={first.replay} />}
+      <TextInput label="Reason" value={reason} onChange={({ currentTarget }) => setReason(currentTarget.value)} />
+      <NumberInput
+        label="Max per second"
+        min={SPEED.least}
+        max={SPEED.most}
+        allowDecimal={false}
+        value={perSecond}
+        onChange={(value) => setPerSecond(Number(value))}
+      />
+      {start.isError && <Problem error={start.error} title="It could not be started" />}
+      <Button disabled={reason.trim() === ""} loading={start.isPending} onClick={() => start.mutate()}>
+        Run {events} again
+      </Button>
+    </Stack>
+  );
+}
+
+/** Undefined without a source, or with a filter that handled events do not have. */
+function handledFilter({ source, event_type, from, to, ...others }: CallbackFilters): HandledFilter | undefined {
+  const { outcome, ...rest } = others;
+  const isNarrower = Object.values(rest).some((value) => value !== undefined);
+  const isOfHandled = outcome === undefined || outcome === "success" || outcome === "success,accepted";
+  if (source === undefined || isNarrower || !isOfHandled) return undefined;
+  return {
+    source,
+    ...(event_type !== undefined && { event_type }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  };
+}

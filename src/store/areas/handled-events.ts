@@ -1,0 +1,144 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type RawBuilder, sql } from "kysely";
+import type { EventKey } from "../../domain/index.ts";
+import { Area, equal, type IdRow, insert, run, storableText } from "../database.ts";
+import type { FailureFilter } from "./failures.ts";
+import { idsByTime, NEWEST, type Page } from "./paging.ts";
+import { longestRunMs } from "./settings.ts";
+
+/** Selects failures, or handled events by their source, type and time. */
+export interface BulkReplayFilter extends FailureFilter {
+  /** Of events that were handled then or later, in ISO 8601. */
+  readonly from?: string | undefined;
+  /** Of events that were handled before it. */
+  readonly to?: string | undefined;
+}
+
+/** The records of a filter: those above the first id, up to the last one. */
+interface RecordRange {
+  readonly filter: BulkReplayFilter;
+  readonly afterId: number;
+  readonly upToId: number;
+}
+
+/** A handled event that a bulk replay is to run. */
+export interface HandledEvent extends EventKey {
+  /** Of its record. */
+  readonly id: number;
+  readonly eventType: string;
+}
+
+/** An event that a bulk replay did not run again: it failed, or there was nothing to run it from. */
+export interface UnreplayedEvent extends EventKey {
+  readonly id: number;
+  readonly eventType: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly kind: "failed" | "skipped";
+  /** Of docs/errors.md, or the reason of one that was skipped. */
+  readonly code: string;
+  /** Masked. */
+  readonly error: string;
+}
+
+export type NewUnreplayedEvent = Omit<UnreplayedEvent, "id" | "at">;
+
+/** Rows that a step reads; most filters leave few of them over. */
+const STEP = 1_000;
+/** Ids follow the time of a record but for this, and for the longest run. */
+const EARLIER_MS = 15_000;
+
+/** The name by which the rows of its events tell a bulk replay from others. */
+export const bulkReplayName = (id: number): string => `bulk:${id}`;
+
+/** Handled events in the order of their records, for bulk replays. */
+export class HandledEvents extends Area {
+  /** How many a filter finds, and the ids of their records: above the first, up to the last. */
+  async count(filter: BulkReplayFilter): Promise<{ afterId: number; upToId: number; total: number }> {
+    const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_records WHERE id > 0 ORDER BY id DESC LIMIT 1`;
+    const range = { afterId: await this.firstOf(filter), upToId: newest?.id ?? 0 };
+    let total = 0;
+    for await (const rows of this.walk({ filter, ...range }, sql`true`, NEWEST)) total += rows.length;
+    return { ...range, total };
+  }
+
+  /** The next ones that this bulk replay has neither run nor noted. */
+  async next(
+    bulk: RecordRange & { readonly id: number; readonly startedAt: string },
+    limit: number,
+  ): Promise<HandledEvent[]> {
+    const { id, startedAt } = bulk;
+    // Once the row of the highest id is gone, SQLite gives that id to a later record.
+    const isFromBefore = this.database.dialect === "sqlite" ? sql`r.created_at <= ${startedAt}` : sql`true`;
+    const isNew = sql`${isFromBefore} AND NOT EXISTS (SELECT 1 FROM oncehook_event_replays AS e
+        WHERE e.event_id = r.event_id AND e.source = r.source AND e.replay = ${bulkReplayName(id)})
+      AND NOT EXISTS (SELECT 1 FROM oncehook_unreplayed_events AS u
+        WHERE u.event_id = r.event_id AND u.source = r.source AND u.bulk_replay_id = ${id})`;
+    for await (const rows of this.walk(bulk, isNew, limit)) if (rows.length > 0) return rows;
+    return [];
+  }
+
+  /** Notes an event that was not run, and counts it in the same transaction: once, whatever process ends. */
+  async noteUnreplayed(bulkReplayId: number, event: NewUnreplayedEvent, now: Date): Promise<void> {
+    const { source, eventId, eventType, kind, code } = event;
+    const row = { bulkReplayId, source, eventId, eventType, at: now, kind, code, error: storableText(event.error) };
+    const noted = sql`${insert("oncehook_unreplayed_events", row)}
+      ON CONFLICT (bulk_replay_id, event_id, source) DO NOTHING`;
+    const counter = sql.ref(kind);
+    await this.database.transact(async (query) => {
+      if ((await run(query, noted)).changes === 0) return;
+      await run(query, sql`UPDATE oncehook_bulk_replays SET ${counter} = ${counter} + 1 WHERE id = ${bulkReplayId}`);
+    });
+  }
+
+  /** Those of a bulk replay that were not run, newest first. */
+  async unreplayed(
+    bulkReplayId: number,
+    kind: UnreplayedEvent["kind"] | undefined,
+    { before = NEWEST, limit }: Page,
+  ): Promise<UnreplayedEvent[]> {
+    const rows = await this.read<UnreplayedEvent>`SELECT id, source, event_id, event_type, at, kind, code, error
+      FROM oncehook_unreplayed_events WHERE ${equal({ bulkReplayId, kind })} AND id < ${before}
+      ORDER BY id DESC LIMIT ${limit}`;
+    return [...rows];
+  }
+
+  /** In steps, with a turn of the event loop between: a filter may leave nothing of a million records. */
+  private async *walk(
+    { filter, afterId, upToId }: RecordRange,
+    isWanted: RawBuilder<unknown>,
+    limit: number,
+  ): AsyncGenerator<HandledEvent[]> {
+    for (let after = afterId; after < upToId; await nextTurn()) {
+      const step = sql`SELECT id FROM oncehook_records WHERE id > ${after} AND id <= ${upToId}
+        ORDER BY id LIMIT 1 OFFSET ${sql.lit(STEP - 1)}`;
+      const [last] = (await run<IdRow>(this.database.read, step)).rows;
+      const to = last?.id ?? upToId;
+      yield (await this.read<HandledEvent>`SELECT id, source, event_id, event_type FROM oncehook_records AS r
+        WHERE id > ${after} AND id <= ${to} AND status = 'completed' AND ${matching(filter)} AND ${isWanted}
+        ORDER BY id LIMIT ${limit}`) as HandledEvent[];
+      after = to;
+    }
+  }
+
+  /** The id before the first record that a time may find. */
+  private async firstOf({ from }: BulkReplayFilter): Promise<number> {
+    if (from === undefined) return 0;
+    const ids = await idsByTime(this.database, "oncehook_records", "created_at");
+    const earlierMs = EARLIER_MS + (await longestRunMs(this.database));
+    return (await ids.firstSince(new Date(Date.parse(from) - earlierMs).toISOString())) - 1;
+  }
+}
+
+/** A source stands for those of its tenants too, but not for its handlers that have a name. */
+function matching({ source, eventType, from, to }: BulkReplayFilter): RawBuilder<unknown> {
+  const conditions = [equal({ eventType })];
+  if (source !== undefined) {
+    const prefix = `${source}/`;
+    const ofTenant = sql`(substr(source, 1, ${sql.lit(prefix.length)}) = ${prefix} AND source NOT LIKE '%#%')`;
+    conditions.push(sql`(source = ${source} OR ${ofTenant})`);
+  }
+  if (from !== undefined) conditions.push(sql`created_at >= ${new Date(from)}`);
+  if (to !== undefined) conditions.push(sql`created_at < ${new Date(to)}`);
+  return sql.join(conditions, sql` AND `);
+}
