@@ -12,14 +12,15 @@ import {
 import { fromPathSegment, toPathSegment } from "oncehook/admin-client";
 import { BASE_PATH, IS_IN_APPLICATION } from "./mount.ts";
 import { activitySearch } from "./pages/activity/activity-filters.ts";
+import { problemSearch, searchOfFailures } from "./pages/problems/problem-filters.ts";
 import { openOf } from "./panel/opened.ts";
 import { NotFound, PageError } from "./parts/error-pages.tsx";
 import {
   auditSearch,
-  failureSearch,
-  notificationSearch,
   overviewSearch,
   parseSearch,
+  type Raw,
+  searchText,
   signInSearch,
   stringifySearch,
   zoneSearch,
@@ -120,22 +121,46 @@ const refused = createRoute({
     throw redirect({ to: "/activity", search: { outcome: "refused", ...search }, replace: true });
   },
 });
+const problems = createRoute({
+  getParentRoute: () => inside,
+  path: "/problems",
+  validateSearch: problemSearch,
+  component: lazyRouteComponent(() => import("./pages/problems/problems-page.tsx"), "ProblemsPage"),
+});
+/** The list shows it in its panel. */
+const problem = createRoute({ getParentRoute: () => problems, path: "$id" });
+const replays = createRoute({
+  getParentRoute: () => inside,
+  path: "/problems/replays",
+  component: lazyRouteComponent(() => import("./pages/problems/replays-page.tsx"), "ReplaysPage"),
+});
+const replay = createRoute({ getParentRoute: () => replays, path: "$id" });
 const failures = createRoute({
   getParentRoute: () => inside,
   path: "/failures",
-  validateSearch: failureSearch,
-  component: lazyRouteComponent(() => import("./pages/failures/failures-page.tsx"), "FailuresPage"),
+  validateSearch: (raw: Raw) => raw,
+  beforeLoad: ({ search }) => {
+    // The event is accepted, and has not failed.
+    if (search.state === "accepted")
+      throw redirect({ to: "/activity", search: activitySearch({ ...search, outcome: "accepted" }), replace: true });
+    const id = searchText(search.bulk_replay);
+    if (id !== undefined) throw redirect({ to: "/problems/replays/$id", params: { id }, replace: true });
+    throw redirect({ to: "/problems", search: searchOfFailures(search), replace: true });
+  },
 });
 const bulkReplays = createRoute({
   getParentRoute: () => inside,
   path: "/bulk-replays",
-  component: lazyRouteComponent(() => import("./pages/bulk-replays/bulk-replays-page.tsx"), "BulkReplaysPage"),
+  beforeLoad: () => {
+    throw redirect({ to: "/problems/replays", replace: true });
+  },
 });
 const notifications = createRoute({
   getParentRoute: () => inside,
   path: "/notifications",
-  validateSearch: notificationSearch,
-  component: lazyRouteComponent(() => import("./pages/notifications/notifications-page.tsx"), "NotificationsPage"),
+  beforeLoad: () => {
+    throw redirect({ to: "/problems", search: { kind: "delivery" }, replace: true });
+  },
 });
 const sources = createRoute({
   getParentRoute: () => inside,
@@ -155,12 +180,20 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/audit/audit-page.tsx"), "AuditPage"),
 });
 
-const PAGES = [overview, activity, failures, bulkReplays, notifications, sources, sandbox, audit] as const;
-const EARLIER_ADDRESSES = [callbacks, callback, event, refused] as const;
+const PAGES = [overview, activity, problems, replays, sources, sandbox, audit] as const;
+const EARLIER_ADDRESSES = [callbacks, callback, event, refused, failures, bulkReplays, notifications] as const;
 
 export function createPages(queries: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([signIn, inside.addChildren([...PAGES, ...EARLIER_ADDRESSES])]),
+    routeTree: root.addChildren([
+      signIn,
+      inside.addChildren([
+        ...[overview, activity, sources, sandbox, audit],
+        problems.addChildren([problem]),
+        replays.addChildren([replay]),
+        ...EARLIER_ADDRESSES,
+      ]),
+    ]),
     basepath: BASE_PATH === "" ? "/" : BASE_PATH,
     context: { queries },
     parseSearch,

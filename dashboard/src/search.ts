@@ -1,4 +1,4 @@
-import type { CallbackFilters, FailureFilter } from "oncehook/admin-client";
+import type { CallbackFilters } from "oncehook/admin-client";
 import type { Span } from "./views.ts";
 
 /** The query of an address, not validated. */
@@ -29,14 +29,6 @@ export const CALLBACK_FILTERS = [
   "text",
 ] as const satisfies readonly (keyof CallbackFilters)[];
 
-export function failureSearch(raw: Raw): Omit<FailureFilter, "bulk_replay"> {
-  const state = oneOf(raw.state, ["accepted", "waiting", "exhausted", "rejected"] as const);
-  return {
-    ...picked(raw, ["source", "event_type", "code"] as const),
-    ...(state === undefined ? {} : { state }),
-  };
-}
-
 export function overviewSearch(raw: Raw): { readonly span?: Span } {
   const span = oneOf(raw.span, ["hour", "day", "month"] as const);
   return span === undefined ? {} : { span };
@@ -45,13 +37,6 @@ export function overviewSearch(raw: Raw): { readonly span?: Span } {
 /** The zone of all times: `tz=utc`, or the reader's. */
 export function zoneSearch(raw: Raw): { readonly tz?: "utc" | undefined } {
   return raw.tz === "utc" ? { tz: "utc" } : {};
-}
-
-export type DeliveryState = "waiting" | "delivered" | "dead";
-
-export function notificationSearch(raw: Raw): { readonly state?: DeliveryState } {
-  const state = oneOf(raw.state, ["waiting", "delivered", "dead"] as const);
-  return state === undefined ? {} : { state };
 }
 
 export function auditSearch(raw: Raw): { readonly action?: string; readonly actor?: string } {
@@ -65,7 +50,7 @@ export function signInSearch(raw: Raw): { readonly back?: string } {
 }
 
 /** The named parameters that have a value. */
-function picked<Name extends string>(raw: Raw, names: readonly Name[]): { [N in Name]?: string } {
+export function picked<Name extends string>(raw: Raw, names: readonly Name[]): { [N in Name]?: string } {
   const values: { [N in Name]?: string } = {};
   for (const name of names) {
     const text = searchText(raw[name]);
@@ -74,7 +59,8 @@ function picked<Name extends string>(raw: Raw, names: readonly Name[]): { [N in 
   return values;
 }
 
-function oneOf<Value extends string>(value: unknown, values: readonly Value[]): Value | undefined {
+/** The value, where it is one of these. */
+export function oneOf<Value extends string>(value: unknown, values: readonly Value[]): Value | undefined {
   return values.find((one) => one === value);
 }
 

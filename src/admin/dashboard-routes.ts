@@ -12,6 +12,9 @@ const ASSET = "/assets/:file";
 const PAGES = [
   "/",
   "/activity",
+  "/problems",
+  "/problems/:id",
+  "/problems/replays/:id",
   "/callbacks",
   "/callbacks/:id",
   "/events/:source/:event_id",

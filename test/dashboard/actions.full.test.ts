@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { it } from "vitest";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
 import { event, payment, type TestReceiver } from "../support/receiver.ts";
@@ -35,46 +35,16 @@ it(
     withDashboard(
       async ({ page, receiver }) => {
         await withTwoDead(receiver);
-        await page.goto("/notifications");
+        await page.goto("/activity?open=platform/evt_told");
         await signIn(page);
+        await page.getByRole("tab", { name: "Timeline" }).click();
         await page.getByRole("button", { name: /^Deliver again: .* of evt_told$/ }).click();
         const status = page.getByRole("status").filter({ hasText: "1 delivery is due now." });
-        await expectShown(status.getByText("still dead: email:gone@example.com"));
+        await expectShown(status.getByText("still failed: email:gone@example.com"));
       },
       { env: UNREACHABLE, outboxPollMs: 20 },
     ),
 );
-
-it("a bulk replay is cancelled only after a question, whose safe answer keeps it", {
-  timeout: LIMIT_MS,
-}, () => {
-  const { handler } = unreliable();
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(event("unreliable", {}));
-      // Nothing is replayed here before the hour is over.
-      await receiver.admin("/api/v1/bulk-replays", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ filter: { event_type: "unreliable" } }),
-      });
-      const cancelled = () => receiver.count("oncehook_bulk_replays", "state = 'cancelled'");
-      await page.goto("/bulk-replays");
-      await signIn(page);
-      const cancel = page.getByRole("button", { name: /^Cancel: event_type unreliable, started / });
-      await cancel.click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByRole("button", { name: "Keep it" }).click();
-      await dialog.waitFor({ state: "hidden" });
-      expect(await cancelled()).toBe(0);
-      await cancel.click();
-      await dialog.getByRole("button", { name: "Cancel it" }).click();
-      await cancel.waitFor({ state: "hidden" });
-      expect(await cancelled()).toBe(1);
-    },
-    { handlers: [handler], env: OPEN },
-  );
-});
 
 it("the outcome of a retry stays visible until it is closed, and the focus stays on the page", {
   timeout: LIMIT_MS,
@@ -84,10 +54,10 @@ it("the outcome of a retry stays visible until it is closed, and the focus stays
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_a" }));
       state.down = false;
-      await page.goto("/failures");
+      await page.goto("/activity?open=platform/evt_a");
       await signIn(page);
       await page.getByRole("button", { name: "Replay: evt_a" }).click();
-      await page.getByText("No failures match.").waitFor();
+      await page.locator("[aria-label='Replay: evt_a']").waitFor({ state: "detached" });
       const dialog = page.getByRole("dialog");
       await expectShown(dialog.getByText('"shelf": 7'));
       await page.keyboard.press("Escape");
@@ -105,7 +75,7 @@ it("the focus returns to the button of a dry run when its result is closed", { t
   return withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_a" }));
-      await page.goto("/failures");
+      await page.goto("/activity?open=platform/evt_a");
       await signIn(page);
       await page.getByRole("button", { name: "Dry run: evt_a" }).click();
       const dialog = page.getByRole("dialog");

@@ -2,44 +2,19 @@ import { expect, it } from "vitest";
 import { event } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
-import { signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 
-it("the failures page tries a failure without a change, then retries it", { timeout: LIMIT_MS }, () => {
-  const { state, handler } = unreliable();
-  return withDashboard(
-    async ({ page, receiver, problems }) => {
-      await receiver.send(event("unreliable", {}, { event_id: "evt_a" }));
-      state.down = false;
-      await page.goto("/failures");
-      await signIn(page);
-      await page.getByText("the warehouse is closed").first().waitFor();
-      await page.getByRole("button", { name: "Dry run: evt_a" }).click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByText("nothing has changed").waitFor();
-      await dialog.getByText('"shelf": 7').waitFor();
-      expect(await receiver.count("oncehook_records")).toBe(0);
-      await page.keyboard.press("Escape");
-      await dialog.waitFor({ state: "hidden" });
-      await page.getByRole("button", { name: "Replay: evt_a" }).click();
-      await page.getByText("evt_a was run now: success.").waitFor();
-      await page.getByText("No failures match.").waitFor();
-      expect(await receiver.count("oncehook_records", "event_id = 'evt_a'")).toBe(1);
-      expect(problems).toEqual([]);
-    },
-    { handlers: [handler], env: { RETRY_MAX: "0" } },
-  );
-});
-
-it("the failures page shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () => {
+it("the panel shows and replays an event whose id is two dots", { timeout: LIMIT_MS }, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {
       await receiver.send(event("unreliable", {}, { event_id: ".." }));
       state.down = false;
-      await page.goto("/failures");
+      await page.goto("/problems");
       await signIn(page);
+      await page.locator(".problem-row .cell-what").click();
       await page.getByRole("link", { name: "..", exact: true }).click();
       await page.getByText("Failed once. No automatic retry is left").waitFor();
       // Its address is one that a browser leaves as it is.
@@ -59,7 +34,7 @@ it("a failure is discarded only after a question that is answered yes", { timeou
   return withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_b" }));
-      await page.goto("/failures");
+      await page.goto("/activity?open=platform/evt_b");
       await signIn(page);
       const discard = page.getByRole("button", { name: "Discard: evt_b" });
       await discard.click();
@@ -77,3 +52,19 @@ it("a failure is discarded only after a question that is answered yes", { timeou
     { handlers: [handler], env: { RETRY_MAX: "0" } },
   );
 });
+
+it("a failure that another operator has discarded is reported as gone", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
+      await page.goto("/activity?open=platform/evt_gone");
+      await signIn(page);
+      const replay = page.getByRole("button", { name: "Replay: evt_gone" });
+      await replay.waitFor();
+      await receiver.admin("/api/v1/failures/platform/evt_gone", { method: "DELETE" });
+      await replay.click();
+      await expectShown(page.getByText("evt_gone: no failure under this source and event_id"));
+    },
+    { handlers: [unreliable().handler], env: { RETRY_MAX: "0" } },
+  ),
+);

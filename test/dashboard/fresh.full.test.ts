@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { event, payment } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
-import { until } from "../support/until.ts";
 import { expectShown, inItsOwnTime, signIn, untilInItsTime, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 180_000;
@@ -12,37 +11,17 @@ const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX:
 
 const discarded = (id: string) => [`/api/v1/failures/platform/${id}`, { method: "DELETE" }] as const;
 
-it("the page shows that one of a long list of failures has gone", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      for (let at = 0; at < 60; at += 1) await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
-      await inItsOwnTime(page);
-      await page.goto("/failures");
-      await signIn(page);
-      const rows = page.getByRole("table").locator("tbody tr");
-      await until(async () => (await rows.count()) === 50, PATIENCE_MS);
-      // The list reads on when its end comes into view.
-      await page.keyboard.press("End");
-      await until(async () => (await rows.count()) === 60, PATIENCE_MS);
-      expect((await receiver.admin(...discarded("evt_59"))).status).toBe(204);
-      await untilInItsTime(page, async () => (await rows.count()) === 59);
-    },
-    { handlers: [unreliable().handler], env: OPEN },
-  ),
-);
-
-it("the list drops a failure that another operator has discarded, and reports it", { timeout: LIMIT_MS }, () =>
+it("the list of problems drops one whose failures another operator has discarded", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
-      await page.goto("/failures");
+      await inItsOwnTime(page);
+      await page.goto("/problems");
       await signIn(page);
-      const retry = page.getByRole("button", { name: "Replay: evt_gone" });
-      await retry.waitFor();
-      await receiver.admin(...discarded("evt_gone"));
-      await retry.click();
-      await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
-      await expectShown(page.getByText("No failures match."));
+      const rows = page.locator(".problem-row");
+      await rows.waitFor();
+      expect((await receiver.admin(...discarded("evt_gone"))).status).toBe(204);
+      await untilInItsTime(page, async () => (await rows.count()) === 0);
     },
     { handlers: [unreliable().handler], env: OPEN },
   ),

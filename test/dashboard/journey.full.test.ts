@@ -40,7 +40,10 @@ async function morning(url: string): Promise<void> {
 }
 
 async function goTo(page: Page, link: string, heading = link): Promise<void> {
-  await page.getByRole("navigation").getByRole("link", { name: link, exact: true }).click();
+  await page
+    .getByRole("navigation")
+    .getByRole("link", { name: new RegExp(`^${link}`) })
+    .click();
   await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
   await page.getByText(/^Reading /).waitFor({ state: "hidden" });
 }
@@ -87,14 +90,15 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await showNew(watching, failed);
     await pictures.take(watching, "activity");
 
-    await goTo(page, "Problems", "Failures");
+    await goTo(page, "Problems");
     await page
-      .getByText(/the[ _]books[ _]are[ _]closed/)
-      .first()
-      .waitFor();
-    await pictures.take(page, "failures");
+      .locator(".problem-row", { hasText: /the[ _]books[ _]are[ _]closed/ })
+      .locator(".cell-what")
+      .click();
+    await page.getByRole("region", { name: "The error with its stack" }).waitFor();
+    await pictures.take(page, "problems");
     await execute(target, open);
-    await page.getByRole("button", { name: `Dry run: ${failed}` }).click();
+    await page.getByRole("button", { name: "Dry run one" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("nothing has changed").waitFor();
     await dialog.getByText("INSERT INTO orders").waitFor();
@@ -104,7 +108,8 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
 
-    await page.getByRole("button", { name: `Replay: ${failed}` }).click();
+    await page.getByRole("button", { name: "Dry run one" }).click();
+    await dialog.getByRole("button", { name: "Replay this" }).click();
     await page.getByText(`${failed} was run now: success.`).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });

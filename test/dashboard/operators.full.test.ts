@@ -33,12 +33,12 @@ it("the provider's button signs an operator in, and the page shows the name", { 
 it("the page after the sign-in is the one that a link led to, with its filter", { timeout: LIMIT_MS }, () =>
   withOperators("sqlite", (test) =>
     withPage(test.base, async ({ page }) => {
-      const to = "/failures?state=exhausted&event_type=a%26b";
+      const to = "/problems?failure_state=exhausted&event_type=a%26b";
       await signInAtProvider(page, test, "ada", to);
-      await page.getByRole("heading", { name: "Failures" }).waitFor();
+      await page.getByRole("heading", { name: "Problems" }).waitFor();
       const { pathname, searchParams } = new URL(page.url());
-      expect([pathname, searchParams.get("state"), searchParams.get("event_type")]).toEqual([
-        "/failures",
+      expect([pathname, searchParams.get("failure_state"), searchParams.get("event_type")]).toEqual([
+        "/problems",
         "exhausted",
         "a&b",
       ]);

@@ -58,6 +58,8 @@ it("the addresses of pages return the page, and every other one returns 404 as J
       "/callbacks?status=5xx",
       "/events/platform/evt%2F1",
       "/failures",
+      "/problems/0a1b2c3d4e5f",
+      "/problems/replays/7",
       "/audit",
       "/sign-in",
     ]) {

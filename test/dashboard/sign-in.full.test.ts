@@ -6,11 +6,11 @@ const LIMIT_MS = 120_000;
 
 it("the page asks for the token, and then shows the requested page", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, problems }) => {
-    await page.goto("/failures?state=exhausted");
+    await page.goto("/problems?failure_state=exhausted");
     await page.waitForURL(/\/sign-in\?back=/);
     await signIn(page);
-    await page.getByRole("heading", { name: "Failures" }).waitFor();
-    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe("/failures?state=exhausted");
+    await page.getByRole("heading", { name: "Problems" }).waitFor();
+    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe("/problems?failure_state=exhausted");
     expect(problems).toEqual([]);
   }),
 );
@@ -39,14 +39,14 @@ it("the token is kept nowhere that outlives the page, and in no address", { time
 
 it("a cookie that no script reads keeps the session over a reload", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
-    await page.goto("/failures");
+    await page.goto("/problems");
     await signIn(page);
     const cookies = await page.context().cookies();
     expect(cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
       { httpOnly: true, sameSite: "Strict" },
     ]);
     await page.reload();
-    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    await page.getByRole("heading", { name: "Problems" }).waitFor();
   }),
 );
 
@@ -61,13 +61,13 @@ it("the sign-in leads to no other host", { timeout: LIMIT_MS }, () =>
 
 it("signing out clears all data", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
-    await page.goto("/notifications");
+    await page.goto("/problems");
     await signIn(page);
-    await page.getByRole("heading", { name: "Notifications" }).waitFor();
+    await page.getByRole("heading", { name: "Problems" }).waitFor();
     await page.getByRole("button", { name: "Admin token, operator" }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await expectShown(page.getByLabel("Admin token"));
-    await page.goto("/notifications");
+    await page.goto("/problems");
     await page.waitForURL(/\/sign-in/);
   }),
 );

@@ -26,7 +26,7 @@ it("the page reports a receiver that hangs", { timeout: LIMIT_MS }, () =>
     await page.goto("/sources");
     await signIn(page);
     await expectShown(page.getByRole("button", { name: "Check endpoints" }));
-    troubles.set("/api/v1/failures", "hangs");
+    troubles.set("/api/v1/problems", "hangs");
     await page.getByRole("link", { name: "Problems" }).click();
     const told = page.getByText("The receiver did not answer");
     await untilInItsTime(page, () => told.isVisible());
@@ -51,9 +51,9 @@ it("the live stream is tried again when its first response is an error", { timeo
 
 it("a refused live stream leads to the sign-in", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
-    await page.goto("/failures");
+    await page.goto("/problems");
     await signIn(page);
-    await expectShown(page.getByRole("heading", { name: "Failures" }));
+    await expectShown(page.getByRole("heading", { name: "Problems" }));
     troubles.set("/api/v1/live", 401);
     await page.getByRole("link", { name: "Activity" }).click();
     await page.waitForURL(/\/sign-in\?back=/);
@@ -62,24 +62,24 @@ it("a refused live stream leads to the sign-in", { timeout: LIMIT_MS }, () =>
 
 it("the page appears at the second attempt when the session could not be read", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
-    await page.goto("/failures");
+    await page.goto("/problems");
     await signIn(page);
-    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    await page.getByRole("heading", { name: "Problems" }).waitFor();
     troubles.set("/api/v1/session", 500);
     await page.reload();
     await page.getByRole("heading", { name: "This page could not be shown" }).waitFor();
     troubles.clear();
     await page.getByRole("button", { name: "Try again" }).click();
-    await expectShown(page.getByRole("heading", { name: "Failures" }));
+    await expectShown(page.getByRole("heading", { name: "Problems" }));
   }),
 );
 
 it("other pages open while the session cannot be read again", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.clock.install();
-    await page.goto("/failures");
+    await page.goto("/problems");
     await signIn(page);
-    await expectShown(page.getByRole("heading", { name: "Failures" }));
+    await expectShown(page.getByRole("heading", { name: "Problems" }));
     troubles.set("/api/v1/session", 500);
     // Past the time for which the session counts as known.
     await page.clock.runFor(61_000);

@@ -65,6 +65,8 @@ it(
       expect(new URL(page.url()).pathname).toBe(`${MOUNT}/activity`);
       // A link that someone sent, and a reload.
       await page.goto(`${MOUNT}/failures?state=exhausted`);
+      await page.locator(".problem-row .cell-what").click();
+      await page.getByRole("link", { name: FAILED }).click();
       await page.reload();
       await page.getByRole("button", { name: `Replay: ${FAILED}` }).click();
       await page.getByText(`${FAILED} was run now: success.`).waitFor();
@@ -77,7 +79,7 @@ it(
 it("a viewer of the application sees the failures, and no button that changes one", { timeout: LIMIT_MS }, () =>
   withShop(async ({ page, problems }) => {
     await page.goto("/login?as=viewer");
-    await page.goto(`${MOUNT}/failures`);
+    await page.goto(`${MOUNT}/problems`);
     await page.getByText("the books are closed").first().waitFor();
     await expectShown(page.getByText("viewer@shop.example, viewer").first());
     expect(await page.getByRole("button", { name: /^Replay|Discard|Dry run/ }).count()).toBe(0);

@@ -1,17 +1,16 @@
-import "./panel.css";
 import { Tabs } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { CallbackView, EventHistoryView } from "oncehook/admin-client";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { api } from "../client.ts";
 import { claimedBy } from "../parts/claimed.ts";
-import { Icon } from "../parts/icon.tsx";
 import { Loading, Problem } from "../parts/page-states.tsx";
 import { Time } from "../parts/time.tsx";
 import { FailureActionResult, type FinishedReplay } from "./failure-action-result.tsx";
 import { FailureActions } from "./failure-actions.tsx";
 import { openedBy } from "./opened.ts";
 import { CallbackCopies } from "./panel-copies.tsx";
+import { PanelFrame } from "./panel-frame.tsx";
 import { PayloadTab } from "./payload-tab.tsx";
 import { RequestTab } from "./request-tab.tsx";
 import { ResponseTab } from "./response-tab.tsx";
@@ -32,22 +31,20 @@ export function EventPanel({ id, close }: Props) {
   const { callback, history, error, again } = useOpened(id);
   const [message, setMessage] = useState<string>();
   const [replayed, setReplayed] = useState<FinishedReplay>();
-  const panel = useRef<HTMLElement>(null);
-  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   const failure = history?.pages[0]?.failure ?? null;
   const key = history?.pages[0];
   return (
-    <aside className="panel" aria-label="Callback" ref={panel} tabIndex={-1}>
-      <header className="panel-head">
-        <h2>
+    <PanelFrame
+      label="Callback"
+      title={
+        <>
           {titleOf(callback, key)}
           <span className="quiet"> {callback?.source ?? key?.source}</span>
-        </h2>
-        {callback !== undefined && <Time at={callback.timestamp} relative />}
-        <button type="button" className="icon-button" aria-label="Close" onClick={close}>
-          <Icon name="close" />
-        </button>
-      </header>
+        </>
+      }
+      beside={callback !== undefined && <Time at={callback.timestamp} relative />}
+      close={close}
+    >
       {error !== null && <Problem error={error} title="The callback could not be read" again={again} />}
       {callback === undefined && history === undefined && error === null && <Loading what="the callback" />}
       {(callback !== undefined || history !== undefined) && (
@@ -61,7 +58,7 @@ export function EventPanel({ id, close }: Props) {
           <PanelTabs callback={callback} history={history} />
         </>
       )}
-    </aside>
+    </PanelFrame>
   );
 }
 

@@ -15,7 +15,9 @@ export interface FinishedReplay {
   /** The button that the operator pressed. */
   readonly button: HTMLButtonElement;
   /** Runs a dry run's event for good. */
-  readonly again?: () => void;
+  readonly again: () => void;
+  /** Replays all events of the same cause. */
+  readonly all?: { readonly count: number; readonly run: () => void } | undefined;
 }
 
 interface Props {
@@ -51,20 +53,22 @@ interface ReplayResultProps {
 }
 
 /** How a replay ended, or what a dry run would have done; then the replay itself is one button away. */
-function ReplayResult({ finished: { replay, eventId, again }, close }: ReplayResultProps) {
+function ReplayResult({ finished: { replay, eventId, again, all }, close }: ReplayResultProps) {
+  const then = (run: () => void) => () => {
+    close();
+    run();
+  };
   return (
     <Dialog isOpen close={close} size="xl" title={replay.dry_run ? `Dry run of ${eventId}` : `${eventId} was run`}>
       <ReplayOutcome replay={replay} />
-      {replay.dry_run && again !== undefined && (
+      {replay.dry_run && (
         <Group justify="flex-end" mt="lg">
-          <Button
-            onClick={() => {
-              close();
-              again();
-            }}
-          >
-            Replay this
-          </Button>
+          {all !== undefined && all.count > 1 && (
+            <Button variant="default" onClick={then(all.run)}>
+              Replay all {all.count}
+            </Button>
+          )}
+          <Button onClick={then(again)}>Replay this</Button>
         </Group>
       )}
     </Dialog>

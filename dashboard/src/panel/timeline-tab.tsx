@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import type { EventHistoryView } from "oncehook/admin-client";
 import { api } from "../client.ts";
-import { DeliveryList } from "../pages/notifications/delivery-list.tsx";
 import type { TimelineEntry } from "../views.ts";
 import { changesBetween } from "./delivery-changes.ts";
+import { DeliveryList } from "./delivery-list.tsx";
+import { NotificationActions } from "./notification-actions.tsx";
 import { Timeline } from "./timeline.tsx";
 
 interface Props {
@@ -32,6 +33,7 @@ export function TimelineTab({ entries, history, more }: Props) {
         <section key={notification.id}>
           <h3>Notification {notification.topic}</h3>
           <DeliveryList deliveries={notification.deliveries} />
+          <NotificationActions notification={notification} />
         </section>
       ))}
     </>

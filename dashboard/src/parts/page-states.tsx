@@ -72,7 +72,9 @@ export function Loading({ what }: { readonly what: string }) {
 export function EmptyState({ children }: { readonly children: ReactNode }) {
   return (
     <Paper withBorder p="xl" my="md">
-      <Text ta="center">{children}</Text>
+      <Text component="div" ta="center">
+        {children}
+      </Text>
     </Paper>
   );
 }

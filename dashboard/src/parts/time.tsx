@@ -14,17 +14,19 @@ interface Props {
   readonly at: string | null;
   /** With how long ago, or how soon, it is. */
   readonly relative?: boolean;
+  /** Without its seconds. */
+  readonly isShort?: boolean;
 }
 
 /** A time in the chosen zone; its title has the value of the API. */
-export function Time({ at, relative = false }: Props) {
+export function Time({ at, relative = false, isShort = false }: Props) {
   const zone = useTimeZone();
   if (at === null) return <>–</>;
   const date = new Date(at);
   const { date: day, clock } = timeParts(at, zone);
   return (
     <time dateTime={at} title={at}>
-      {day} {clock}
+      {day} {isShort ? clock.slice(0, 5) : clock}
       {relative && (
         <>
           {" "}

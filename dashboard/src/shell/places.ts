@@ -19,11 +19,7 @@ export const PLACES = [
   {
     label: "Problems",
     icon: "problems",
-    pages: [
-      { to: "/failures", label: "Failures" },
-      { to: "/notifications", label: "Notifications" },
-      { to: "/bulk-replays", label: "Bulk replays" },
-    ],
+    pages: [{ to: "/problems", label: "Problems" }],
   },
   {
     label: "Sources",
@@ -40,10 +36,15 @@ export type Place = (typeof PLACES)[number];
 
 /** The place of an address; undefined for a page of no place. @param pathname below the page's base path */
 export function placeOf(pathname: string): Place | undefined {
-  return PLACES.find(({ pages }) => pages.some(({ to }) => to === pathname));
+  return PLACES.find(({ pages }) => pages.some(({ to }) => to === pathname || isBelow(pathname, to)));
 }
 
 /** The pages of a place that this session has: the sandbox exists only outside production. */
 export function pagesOf({ pages }: Place, { sandbox }: Pick<SessionView, "sandbox">) {
   return [...pages].filter(({ to }) => sandbox || to !== "/sandbox");
+}
+
+/** Such as a problem below the list of problems; every address is below that of the overview. */
+function isBelow(pathname: string, to: string): boolean {
+  return to !== "/" && pathname.startsWith(`${to}/`);
 }

@@ -2,6 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef } from "react";
 import { Icon } from "../parts/icon.tsx";
+import { isTyping } from "../parts/is-typing.ts";
 import { parseQuery } from "./query.ts";
 
 /** Finds callbacks from every page. `/` and Ctrl-K or ⌘-K focus it. */
@@ -41,12 +42,5 @@ export function SearchBox() {
         />
       </form>
     </search>
-  );
-}
-
-/** Whether keys are text where the focus is. */
-export function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
 }

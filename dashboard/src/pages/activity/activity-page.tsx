@@ -1,26 +1,28 @@
 import { Anchor, Button } from "@mantine/core";
 import "./activity.css";
-import "./filters.css";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { CallbackRowView } from "oncehook/admin-client";
 import { useCallback, useEffect, useMemo, useRef } from "react";
 import { api } from "../../client.ts";
 import { EventPanel } from "../../panel/event-panel.tsx";
+import { ListEnd } from "../../parts/list-end.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import { RowList, type RowListHandle } from "../../parts/row-list.tsx";
+import { useTimeZone } from "../../parts/time-zone.tsx";
+import { useListKeys } from "../../parts/use-list-keys.ts";
 import { useSession } from "../../session.ts";
 import { type ActivitySearch, activitySearch, apiFilters } from "./activity-filters.ts";
-import { ActivityList, type ActivityListHandle } from "./activity-list.tsx";
+import { ActivityRow } from "./activity-row.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { ListEnd } from "./list-end.tsx";
 import { LiveLabel, NewPill } from "./live-label.tsx";
 import { OutcomeCounts } from "./outcome-counts.tsx";
 import { RunAgainAll } from "./run-again-all.tsx";
 import { useActivity } from "./use-activity.ts";
-import { useListKeys } from "./use-list-keys.ts";
 
 const route = getRouteApi("/inside/activity");
+const HEADS = ["Time", "Source", "Type", "Outcome", "Status and reason", "Event", "Duration"];
 
 /** Every callback, refusal and event in one list, with its panel beside it. */
 export function ActivityPage() {
@@ -30,8 +32,9 @@ export function ActivityPage() {
   // A preset counts back from when it was chosen, so that scrolling does not change what is listed.
   const filters = useMemo(() => apiFilters(JSON.parse(key) as ActivitySearch, Date.now()), [key]);
   const navigate = route.useNavigate();
+  const zone = useTimeZone();
   const { list, rows, arrivals, state, showNew } = useActivity(filters);
-  const handle = useRef<ActivityListHandle>(null);
+  const handle = useRef<RowListHandle>(null);
   const isEmpty = rows.length === 0 && list.isSuccess;
   // In an empty list nothing can move.
   useEffect(() => {
@@ -51,8 +54,8 @@ export function ActivityPage() {
   const change = (next: ActivitySearch) => void navigate({ search: (was) => ({ ...activitySearch(was), ...next }) });
   const openId = open !== undefined && /^\d+$/.test(open) ? Number(open) : undefined;
   return (
-    <div className="activity">
-      <div className="activity-top">
+    <div className="list-page">
+      <div className="list-top">
         <PageTitle title="Activity">
           <LiveLabel state={state} />
           <NewPill
@@ -68,21 +71,33 @@ export function ActivityPage() {
         <OutcomeCounts search={search} change={change} />
         <FilterBar search={search} change={change} />
       </div>
-      <div className="activity-body">
+      <div className="list-body">
         {list.isPending && <Loading what="the callbacks" />}
         {list.isError && !isFetchNextPageError && (
           <Problem error={list.error} title="The callbacks could not be read" again={() => void list.refetch()} />
         )}
         {rows.length > 0 && (
-          <ActivityList
+          <RowList
             ref={handle}
+            label="Callbacks, newest first"
+            className="activity-list"
+            heads={HEADS}
             rows={rows}
-            openId={openId}
-            searched={search.text}
             open={openRow}
             readOn={readOn}
             end={<ListEnd list={list} />}
-          />
+          >
+            {(callback, place) => (
+              <ActivityRow
+                key={callback.id}
+                callback={callback}
+                {...place}
+                zone={zone}
+                isOpen={callback.id === openId}
+                searched={search.text}
+              />
+            )}
+          </RowList>
         )}
         {isEmpty && <NoRows search={filtersOfAddress} list={list} clear={change} />}
         {open !== undefined && <EventPanel key={open} id={open} close={() => setOpen(undefined)} />}

@@ -1,39 +1,27 @@
-// biome-ignore-all lint/a11y/useSemanticElements: rows with positions of their own are no table to a browser.
 import type { CallbackRowView } from "oncehook/admin-client";
-import { memo, type ReactNode } from "react";
+import { memo } from "react";
 import { claimedBy } from "../../parts/claimed.ts";
 import { outcomeLabel, toneOf } from "../../parts/outcome.ts";
+import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { milliseconds } from "../../parts/time.tsx";
 import { type TimeZone, timeParts } from "../../parts/time-zone.tsx";
 import { reasonOf } from "./reason.ts";
 
-interface Props {
+interface Props extends RowPlace {
   readonly callback: CallbackRowView;
-  /** Its place in the list, from 0. */
-  readonly index: number;
-  readonly top: number;
   readonly zone: TimeZone;
   readonly isOpen: boolean;
   /** The part of a value that was searched for. */
   readonly searched: string | undefined;
 }
 
-/** One callback in one line. The list has the listeners, so that a row costs no more than its text. */
+/** One callback in one line. */
 export const ActivityRow = memo(function ActivityRow({ callback, index, top, zone, isOpen, searched }: Props) {
   const { id, timestamp, source, event_type, event_id, outcome, response_status, processing_ms } = callback;
   const claimed = event_id === null ? claimedBy(callback) : undefined;
   const { date, clock, milliseconds: fraction } = timeParts(timestamp, zone);
   return (
-    <div
-      role="row"
-      className="activity-row"
-      aria-rowindex={index + 2}
-      aria-selected={isOpen}
-      tabIndex={-1}
-      data-id={id}
-      data-index={index}
-      style={{ transform: `translateY(${top}px)` }}
-    >
+    <ListRow id={id} index={index} top={top} className="activity-row" isOpen={isOpen}>
       <Cell name="time">
         <time dateTime={timestamp}>
           <span className="quiet">{date}</span> {clock}
@@ -54,17 +42,9 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
         <EventId id={event_id} claimed={claimed?.id} searched={searched} />
       </Cell>
       <Cell name="duration">{milliseconds(processing_ms)}</Cell>
-    </div>
+    </ListRow>
   );
 });
-
-function Cell({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <span role="gridcell" className={`cell-${name}`} tabIndex={undefined}>
-      {children}
-    </span>
-  );
-}
 
 interface EventIdProps {
   readonly id: string | null;

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../client.ts";
+import { FilterChip } from "../../parts/filter-chip.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import type { ActivitySearch } from "./activity-filters.ts";
-import { FilterChip } from "./filter-chip.tsx";
 import { TimeChip } from "./time-chip.tsx";
 
 const STATUSES = ["2xx", "4xx", "5xx", "200", "400", "401", "404", "413", "429", "500", "503"];

@@ -47,7 +47,7 @@ function Start({ filter, trial: { total, first } }: StartProps) {
   const navigate = useNavigate();
   const start = useMutation({
     mutationFn: () => api.bulkReplays.startHandled({ filter, reason: reason.trim(), per_second: perSecond }),
-    onSuccess: () => navigate({ to: "/bulk-replays" }),
+    onSuccess: ({ id }) => navigate({ to: "/problems/replays/$id", params: { id: String(id) } }),
   });
   if (first === null) return <Text>No event of these filters was handled.</Text>;
   const events = total === 1 ? "1 event" : `${total} events`;

@@ -1,8 +1,8 @@
 import { Button, TextInput } from "@mantine/core";
 import type { FormEvent } from "react";
+import { Chip } from "../../parts/filter-chip.tsx";
 import { LOCAL_ZONE, type TimeZone, timeParts, useTimeZone } from "../../parts/time-zone.tsx";
 import { type ActivitySearch, TIME_PRESETS } from "./activity-filters.ts";
-import { Chip } from "./filter-chip.tsx";
 
 interface Props {
   readonly search: ActivitySearch;

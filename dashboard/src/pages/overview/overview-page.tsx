@@ -143,22 +143,22 @@ function OpenAlerts({ alerts }: { readonly alerts: readonly AlertView[] }) {
 /** The page with the remedy. */
 const LINKS: Readonly<Record<string, ReactNode>> = {
   exhausted_failures: (
-    <PageLink to="/failures" search={{ state: "exhausted" }}>
+    <PageLink to="/problems" search={{ failure_state: "exhausted" }}>
       View failures
     </PageLink>
   ),
   rejected_failures: (
-    <PageLink to="/failures" search={{ state: "rejected" }}>
+    <PageLink to="/problems" search={{ failure_state: "rejected" }}>
       View failures
     </PageLink>
   ),
   dead_notifications: (
-    <PageLink to="/notifications" search={{ state: "dead" }}>
+    <PageLink to="/problems" search={{ kind: "delivery" }}>
       View deliveries
     </PageLink>
   ),
   refused_source: (
-    <PageLink to="/activity" search={{ outcome: "refused" }}>
+    <PageLink to="/problems" search={{ kind: "refusal" }}>
       View refused callbacks
     </PageLink>
   ),

@@ -1,9 +1,7 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows with positions of their own are no table to a browser.
+import "./row-list.css";
 import { useMediaQuery } from "@mantine/hooks";
-import type { CallbackRowView } from "oncehook/admin-client";
 import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useImperativeHandle, useRef, useState } from "react";
-import { useTimeZone } from "../../parts/time-zone.tsx";
-import { ActivityRow } from "./activity-row.tsx";
 
 const WIDE = "(min-width: 62em)";
 /** In pixels, as the style sheet has them. */
@@ -12,33 +10,44 @@ const ROW_HEIGHT = { wide: 32, narrow: 52 };
 const SPARE_ROWS = 12;
 /** So near to its end, in rows, the list is read on. */
 const READ_ON_AT = 30;
-const HEADS = ["Time", "Source", "Type", "Outcome", "Status and reason", "Event", "Duration"];
 
-export interface ActivityListHandle {
+export interface RowListHandle {
   scrollToTop(): void;
   /** Moves the focus to a row and brings it into view. */
   focusRow(index: number): void;
 }
 
-interface Props {
-  readonly ref: Ref<ActivityListHandle>;
-  readonly rows: readonly CallbackRowView[];
-  readonly openId: number | undefined;
-  readonly searched: string | undefined;
-  readonly open: (callback: CallbackRowView) => void;
-  readonly readOn: () => void;
-  /** Below the last row. */
-  readonly end: ReactNode;
+/** The place of a row in its list. */
+export interface RowPlace {
+  /** From 0. */
+  readonly index: number;
+  /** In pixels. */
+  readonly top: number;
 }
 
-/** A list that draws only the rows in view: 1,500 callbacks cost no more than thirty. */
-export function ActivityList({ ref, rows, openId, searched, open, readOn, end }: Props) {
-  const zone = useTimeZone();
+interface Props<Row> {
+  readonly ref: Ref<RowListHandle>;
+  /** Its name, for screen readers. */
+  readonly label: string;
+  /** The style sheet has its columns under this class. */
+  readonly className: string;
+  readonly heads: readonly string[];
+  readonly rows: readonly Row[];
+  readonly open: (row: Row) => void;
+  /** Reads more, near the end of the rows. */
+  readonly readOn?: () => void;
+  /** Below the last row. */
+  readonly end?: ReactNode;
+  readonly children: (row: Row, place: RowPlace) => ReactNode;
+}
+
+/** A list that draws only the rows in view: 1,500 of them cost no more than thirty. */
+export function RowList<Row>({ ref, label, className, heads, rows, open, readOn, end, children }: Props<Row>) {
   const height = (useMediaQuery(WIDE, window.matchMedia(WIDE).matches) ?? true) ? ROW_HEIGHT.wide : ROW_HEIGHT.narrow;
   const { viewport, first, last } = useVisibleRows(height, rows.length);
   const wanted = useRef<number>(undefined);
   useEffect(() => {
-    if (last > rows.length - READ_ON_AT) readOn();
+    if (last > rows.length - READ_ON_AT) readOn?.();
   }, [last, rows.length, readOn]);
   const focusRow = (index: number) => {
     const element = viewport.current;
@@ -54,6 +63,7 @@ export function ActivityList({ ref, rows, openId, searched, open, readOn, end }:
   });
   useImperativeHandle(ref, () => ({ scrollToTop: () => viewport.current?.scrollTo({ top: 0 }), focusRow }));
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isOfControl(event.target)) return;
     const index = indexOf(event.target);
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
@@ -66,38 +76,30 @@ export function ActivityList({ ref, rows, openId, searched, open, readOn, end }:
     }
   };
   return (
-    <div className="activity-list" ref={viewport}>
+    <div className={`row-list ${className}`} ref={viewport}>
       <div
         role="grid"
-        aria-label="Callbacks, newest first"
+        aria-label={label}
         aria-rowcount={rows.length + 1}
         // The arrow keys move through its rows.
         tabIndex={0}
         onKeyDown={onKeyDown}
         onClick={({ target }) => {
-          const row = rows[indexOf(target) ?? -1];
+          const row = isOfControl(target) ? undefined : rows[indexOf(target) ?? -1];
           if (row !== undefined && window.getSelection()?.isCollapsed !== false) open(row);
         }}
       >
-        <div role="row" className="activity-head" aria-rowindex={1} tabIndex={-1}>
-          {HEADS.map((head) => (
+        <div role="row" className="list-head" aria-rowindex={1} tabIndex={-1}>
+          {heads.map((head) => (
             <span key={head} role="columnheader" tabIndex={undefined}>
               {head}
             </span>
           ))}
         </div>
-        <div role="rowgroup" className="activity-rows" style={{ height: rows.length * height }}>
-          {rows.slice(first, last).map((callback, offset) => (
-            <ActivityRow
-              key={callback.id}
-              callback={callback}
-              index={first + offset}
-              top={(first + offset) * height}
-              zone={zone}
-              isOpen={callback.id === openId}
-              searched={searched}
-            />
-          ))}
+        <div role="rowgroup" className="list-rows" style={{ height: rows.length * height }}>
+          {rows
+            .slice(first, last)
+            .map((row, offset) => children(row, { index: first + offset, top: (first + offset) * height }))}
         </div>
       </div>
       {end}
@@ -105,10 +107,48 @@ export function ActivityList({ ref, rows, openId, searched, open, readOn, end }:
   );
 }
 
+interface ListRowProps extends RowPlace {
+  readonly id: string | number;
+  readonly className: string;
+  readonly isOpen: boolean;
+  readonly children: ReactNode;
+}
+
+/** One row. The list has the listeners, so that a row costs no more than its text. */
+export function ListRow({ id, index, top, className, isOpen, children }: ListRowProps) {
+  return (
+    <div
+      role="row"
+      className={`list-row ${className}`}
+      aria-rowindex={index + 2}
+      aria-selected={isOpen}
+      tabIndex={-1}
+      data-id={id}
+      data-index={index}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      {children}
+    </div>
+  );
+}
+
+export function Cell({ name, children }: { readonly name: string; readonly children?: ReactNode }) {
+  return (
+    <span role="gridcell" className={`cell-${name}`} tabIndex={undefined}>
+      {children}
+    </span>
+  );
+}
+
 /** The place of the row that an event came from. */
 function indexOf(target: EventTarget): number | undefined {
   const index = (target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset.index;
   return index === undefined ? undefined : Number(index);
+}
+
+/** Whether an event belongs to a button or link in a row, or to a form that it opened. */
+function isOfControl(target: EventTarget): boolean {
+  return (target as HTMLElement).closest("button, a, [role=dialog], [role=menu]") !== null;
 }
 
 /** The rows that are in view, and some around them. */

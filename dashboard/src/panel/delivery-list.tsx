@@ -1,6 +1,7 @@
 import type { NotificationView } from "oncehook/admin-client";
-import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
-import { Time } from "../../parts/time.tsx";
+import { OutcomeBadge } from "../parts/outcome-badge.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import { Time } from "../parts/time.tsx";
 
 /** How far the deliveries of a notification are, channel by channel. */
 export function DeliveryList({ deliveries }: Pick<NotificationView, "deliveries">) {
@@ -9,7 +10,7 @@ export function DeliveryList({ deliveries }: Pick<NotificationView, "deliveries"
     <ul className="plain-list">
       {deliveries.map(({ channel, state, attempts, error, next_attempt_at, delivered_at }) => (
         <li key={channel}>
-          {channel} <OutcomeBadge outcome={state} />{" "}
+          {channel} <OutcomeBadge outcome={state === "dead" ? "failed" : state} />{" "}
           {delivered_at === null ? (
             <>
               after {attempts} attempts{next_attempt_at !== null && ", next "}
@@ -18,9 +19,21 @@ export function DeliveryList({ deliveries }: Pick<NotificationView, "deliveries"
           ) : (
             <Time at={delivered_at} />
           )}
-          {error !== null && <div>{error}</div>}
+          {error !== null && <DeliveryError error={error} />}
         </li>
       ))}
     </ul>
+  );
+}
+
+/** Its first line; the stack only when it is asked for. */
+function DeliveryError({ error }: { readonly error: string }) {
+  const [line = ""] = error.split("\n", 1);
+  if (line === error) return <div>{line}</div>;
+  return (
+    <details>
+      <summary>{line}</summary>
+      <TextBlock label="The error with its stack" text={error} />
+    </details>
   );
 }

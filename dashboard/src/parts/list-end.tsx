@@ -1,10 +1,11 @@
 import { Button } from "@mantine/core";
-import { Problem } from "../../parts/page-states.tsx";
-import { Time } from "../../parts/time.tsx";
-import type { useActivity } from "./use-activity.ts";
+import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
+import type { Page } from "../views.ts";
+import { Problem } from "./page-states.tsx";
+import { Time } from "./time.tsx";
 
 /** Below the rows: that they are all, that more are read, or why not. */
-export function ListEnd({ list }: { readonly list: ReturnType<typeof useActivity>["list"] }) {
+export function ListEnd({ list }: { readonly list: UseInfiniteQueryResult<InfiniteData<Page<unknown>>> }) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, error, data } = list;
   if (isFetchNextPageError)
     return (

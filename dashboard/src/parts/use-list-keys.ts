@@ -1,19 +1,18 @@
-import type { CallbackRowView } from "oncehook/admin-client";
 import { type RefObject, useEffect, useRef } from "react";
-import { isTyping } from "../../shell/search-box.tsx";
-import type { ActivityListHandle } from "./activity-list.tsx";
+import { isTyping } from "./is-typing.ts";
+import type { RowListHandle } from "./row-list.tsx";
 
-interface Keys {
-  readonly rows: readonly CallbackRowView[];
-  /** The id of the open callback, as the address has it. */
+interface Keys<Row> {
+  readonly rows: readonly Row[];
+  /** The id of the open row, as the address has it. */
   readonly open: string | undefined;
-  readonly openRow: (row: CallbackRowView) => void;
+  readonly openRow: (row: Row) => void;
   readonly close: () => void;
-  readonly handle: RefObject<ActivityListHandle | null>;
+  readonly handle: RefObject<RowListHandle | null>;
 }
 
-/** `j` and `k` go to the next and the previous callback, in the open panel too; Escape closes it. */
-export function useListKeys(keys: Keys): void {
+/** `j` and `k` go to the next and the previous row, in the open panel too; Escape closes it. */
+export function useListKeys<Row extends { readonly id: string | number }>(keys: Keys<Row>): void {
   const newest = useRef(keys);
   newest.current = keys;
   useEffect(() => {

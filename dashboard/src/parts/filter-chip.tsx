@@ -1,6 +1,7 @@
+import "./filter-chip.css";
 import { Popover, TextInput } from "@mantine/core";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { Icon } from "../../parts/icon.tsx";
+import { Icon } from "./icon.tsx";
 
 interface Props {
   readonly label: string;

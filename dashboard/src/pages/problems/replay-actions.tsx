@@ -17,8 +17,8 @@ const POSSIBLE: Readonly<Record<BulkReplayView["state"], readonly Action[]>> = {
   done: [],
 };
 
-export function BulkReplayActions({ replay }: { readonly replay: BulkReplayView }) {
-  const { id, state, filter, started_at, done, total } = replay;
+/** Pauses, resumes or ends a bulk replay. */
+export function ReplayActions({ replay: { id, state, done, total } }: { readonly replay: BulkReplayView }) {
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
   const act = useMutation({
@@ -28,19 +28,18 @@ export function BulkReplayActions({ replay }: { readonly replay: BulkReplayView 
       return queries.invalidateQueries({ queryKey: ["bulk-replays"] });
     },
   });
-  if (!useMayChange()) return null;
-  const named = `${describeFilter(filter)}, started ${new Date(started_at).toLocaleString()}`;
+  const actions = POSSIBLE[state];
+  if (!useMayChange() || actions.length === 0) return null;
   return (
     <>
       <Group gap="xs">
-        {POSSIBLE[state].map((action) => (
+        {actions.map((action) => (
           <Button
             key={action}
             size="compact-sm"
             variant="default"
             disabled={act.isPending}
             onClick={() => (action === "cancel" ? asking.open() : act.mutate(action))}
-            aria-label={`${WORDS[action]}: ${named}`}
           >
             {WORDS[action]}
           </Button>
@@ -55,15 +54,9 @@ export function BulkReplayActions({ replay }: { readonly replay: BulkReplayView 
         onConfirm={() => act.mutate("cancel")}
         onClose={asking.close}
       >
-        {done} of {total} are done and stay so; the others stay as they are. It cannot be gone on with: only a new one
+        {done} of {total} are done and stay so; the others stay as they are. It cannot be resumed: only a new one
         replays them.
       </Confirm>
     </>
   );
-}
-
-/** Which failures are replayed, as the table says it. */
-export function describeFilter(filter: BulkReplayView["filter"]): string {
-  const set = Object.entries(filter).filter(([, value]) => value !== undefined && value !== null);
-  return set.length === 0 ? "all" : set.map(([name, value]) => `${name} ${value}`).join(", ");
 }

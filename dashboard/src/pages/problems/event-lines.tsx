@@ -1,0 +1,33 @@
+import { PageLink } from "../../parts/page-link.tsx";
+import { Time } from "../../parts/time.tsx";
+
+export interface EventLine {
+  readonly key: string | number;
+  readonly at: string;
+  /** The event's id, or the callback's number. */
+  readonly name: string;
+  /** The `open` of its panel in Activity. */
+  readonly open: string;
+  readonly state: string;
+  readonly error: string | null;
+}
+
+/** Events that share a cause, a line each; their panel has their stacks. */
+export function EventLines({ label, lines }: { readonly label: string; readonly lines: readonly EventLine[] }) {
+  return (
+    <ol className="event-lines" aria-label={label}>
+      {lines.map(({ key, at, name, open, state, error }) => (
+        <li key={key}>
+          <Time at={at} />
+          <PageLink to="/activity" search={{ open }} underline="hover" className="event-id">
+            {name}
+          </PageLink>
+          <span className="quiet">{state.replaceAll("_", " ")}</span>
+          <span className="quiet" title={error ?? undefined}>
+            {error?.replaceAll("`", "")}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,154 @@
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ProblemDetailView, ProblemView } from "oncehook/admin-client";
+import { useState } from "react";
+import { api } from "../../client.ts";
+import { FailureActionResult, type FinishedReplay } from "../../panel/failure-action-result.tsx";
+import { openOf } from "../../panel/opened.ts";
+import { PanelFrame } from "../../panel/panel-frame.tsx";
+import { PageLink } from "../../parts/page-link.tsx";
+import { Loading, Problem } from "../../parts/page-states.tsx";
+import { plain } from "../../parts/plain-message.ts";
+import { Sparkline } from "../../parts/sparkline.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type EventLine, EventLines } from "./event-lines.tsx";
+import { ProblemActions } from "./problem-actions.tsx";
+import { ProblemStack } from "./problem-stack.tsx";
+import { problemCause, problemEvents, problemOutcome } from "./problem-text.ts";
+import { RefusalFacts } from "./refusal-facts.tsx";
+import { ReplayResult } from "./replay-result.tsx";
+import { useReplays } from "./use-replays.ts";
+
+const EVERY_MS = 10_000;
+
+interface Props {
+  readonly id: string;
+  readonly close: () => void;
+}
+
+/** One cause: what is wrong, its remedy, the way to mend it, and its events. */
+export function ProblemPanel({ id, close }: Props) {
+  const detail = useProblem(id);
+  const { data: replays = [] } = useReplays();
+  const [message, setMessage] = useState<string>();
+  const [replayed, setReplayed] = useState<FinishedReplay>();
+  const [newest] = detail.data?.pages ?? [];
+  const problem = newest?.problem;
+  const events = detail.data?.pages.flatMap((page) => page.events) ?? [];
+  const replay = replays.find(({ filter }) => filter.problem === id);
+  return (
+    <PanelFrame label="Problem" title={problem === undefined ? "Problem" : <Title problem={problem} />} close={close}>
+      {detail.isError && (
+        <Problem error={detail.error} title="The problem could not be read" again={() => void detail.refetch()} />
+      )}
+      {detail.isPending && <Loading what="the problem" />}
+      {problem !== undefined && (
+        <>
+          <Summary problem={problem} />
+          <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
+          <ProblemActions problem={problem} onDone={setMessage} onReplay={setReplayed} />
+          <div className="panel-content">
+            {replay !== undefined && <ReplayResult replay={replay} hasLink />}
+            {problem.kind === "refusal" && <RefusalFacts problem={problem} newest={events[0]} />}
+            {problem.kind === "failure" && problem.count > 0 && <ProblemStack id={id} />}
+            <Events problem={problem} events={events} />
+            {detail.hasNextPage && (
+              <Button variant="default" loading={detail.isFetchingNextPage} onClick={() => void detail.fetchNextPage()}>
+                Load more
+              </Button>
+            )}
+          </div>
+        </>
+      )}
+    </PanelFrame>
+  );
+}
+
+function useProblem(id: string) {
+  return useInfiniteQuery({
+    queryKey: ["problems", "one", id],
+    queryFn: ({ pageParam }): Promise<ProblemDetailView> =>
+      api.problems.get(id, pageParam === null ? {} : { cursor: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+    refetchInterval: ({ state: { data } }) => EVERY_MS * (data?.pages.length ?? 1),
+  });
+}
+
+function Title({ problem }: { readonly problem: ProblemView }) {
+  return (
+    <>
+      {problemCause(problem).what} <span className="quiet">{problem.source}</span>
+    </>
+  );
+}
+
+/** The state of the problem in a sentence, and its remedy. */
+function Summary({ problem }: { readonly problem: ProblemView }) {
+  const { state, resolved_at, muted_until, muted_by, mute_reason, remedy, hourly, since, last_seen } = problem;
+  const { tone, label } = problemOutcome(problem);
+  if (state === "resolved")
+    return (
+      <section className="result-line" data-tone="success" aria-label="What is wrong">
+        <p>
+          Resolved at <Time at={resolved_at} relative />: nothing of it is left.
+        </p>
+        <p>{problemCause(problem).why}</p>
+      </section>
+    );
+  return (
+    <section className="result-line" data-tone={tone} aria-label="What is wrong">
+      <p>
+        {problemEvents(problem)} {problem.kind === "delivery" ? "failed" : label} since <Time at={since} relative />,
+        the last one at <Time at={last_seen} />
+      </p>
+      <p>{problemCause(problem).why}</p>
+      {remedy !== null && <p className="remedy">{plain(remedy)}</p>}
+      {state === "muted" && (
+        <p>
+          Muted until <Time at={muted_until} /> by {muted_by}: {mute_reason}
+        </p>
+      )}
+      <div className="problem-hours">
+        <Sparkline hourly={hourly} tone={tone} />
+        <span>Last 24 hours</span>
+      </div>
+    </section>
+  );
+}
+
+interface EventsProps {
+  readonly problem: ProblemView;
+  readonly events: ProblemDetailView["events"];
+}
+
+function Events({ problem, events }: EventsProps) {
+  if (events.length === 0) return null;
+  return (
+    <section>
+      <h3>
+        {problem.kind === "refusal" ? (
+          <PageLink to="/activity" search={{ source: problem.source, outcome: "refused", from: problem.since }}>
+            {problemEvents(problem)} in Activity
+          </PageLink>
+        ) : (
+          problemEvents(problem)
+        )}
+      </h3>
+      <EventLines label="Events of this problem" lines={events.map(lineOf)} />
+    </section>
+  );
+}
+
+function lineOf(event: ProblemDetailView["events"][number], index: number): EventLine {
+  const { at, source, event_id, state, error, callback_id, notification_id } = event;
+  const hasEvent = source !== null && event_id !== null && callback_id === null;
+  return {
+    key: `${callback_id ?? notification_id ?? event_id} ${index}`,
+    at,
+    name: event_id ?? `callback ${callback_id}`,
+    open: hasEvent ? openOf({ source, event_id }) : String(callback_id),
+    state: state === "dead" ? "failed" : state,
+    error,
+  };
+}
