@@ -92,6 +92,15 @@ describe.each(DIALECTS)("bulk replays of handled events on %s", (dialect) => {
       expect(idsOf(await store.handledEvents.unreplayed(bulk.id, "failed", { limit: 9 }))).toEqual(["e1"]);
     }));
 
+  it("an erasure removes the errors of an event that was not run", () =>
+    withStore(dialect, async (store) => {
+      const { id } = await start(store);
+      for (const eventId of ["e1", "e2"]) await store.handledEvents.noteUnreplayed(id, unrun(eventId), now());
+      await store.erasure.eraseEvent({ source: "platform", eventId: "e1" }, "down");
+      const listed = await store.handledEvents.unreplayed(id, undefined, { limit: 9 });
+      expect(listed.map(({ error }) => error)).toEqual(["down", "[erased]"]);
+    }));
+
   it("the end of a bulk replay counts what it has run exactly, although its process did not", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await handle(store, id);

@@ -131,32 +131,6 @@ it("the SQL tab shows the statements of a dry run in place", { timeout: LIMIT_MS
   );
 });
 
-it("the SQL tab of a handled event makes its dry run, and then runs it again with a reason", {
-  timeout: LIMIT_MS,
-}, () => {
-  const { state, handler } = unreliable();
-  state.down = false;
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(event("unreliable", {}, { event_id: "evt_1" }));
-      await page.goto("/activity?open=platform/evt_1");
-      await signIn(page);
-      const panel = panelOf(page);
-      await panel.getByRole("tab", { name: "SQL" }).click();
-      await panel.getByRole("button", { name: "Run it dry" }).click();
-      await expectShown(panel.getByText("insert into shelves"));
-      expect(await receiver.count("oncehook_event_replays")).toBe(0);
-      const again = panel.getByRole("button", { name: "Run again" });
-      expect(await again.isDisabled()).toBe(true);
-      await panel.getByLabel("Reason").fill("the shelf was wrong");
-      await again.click();
-      await expectShown(panel.getByText(/It was run again/));
-      expect(await receiver.count("oncehook_event_replays", "reason = 'the shelf was wrong'")).toBe(1);
-    },
-    { handlers: [handler], env: OPEN },
-  );
-});
-
 it("the panel states why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {

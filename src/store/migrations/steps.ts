@@ -181,6 +181,7 @@ CREATE TABLE oncehook_unreplayed_events (
   at {time} NOT NULL, kind text NOT NULL CHECK (kind IN ('failed', 'skipped')), code text NOT NULL, error text NOT NULL,
   UNIQUE (bulk_replay_id, event_id, source)
 );
+CREATE INDEX oncehook_unreplayed_events_of ON oncehook_unreplayed_events (event_id);
 `,
   },
   // No index of originals is written on the path of an event. Rows are found by their ids until they are merged.
