@@ -1,5 +1,6 @@
 import type * as api from "../admin/index.ts";
 import { toPathSegment } from "../domain/index.ts";
+import { backfillMethods } from "./backfill-methods.ts";
 import { readLive } from "./live.ts";
 import { type AdminClientOptions, createRequests, type Requests, urlOf } from "./request.ts";
 
@@ -67,6 +68,7 @@ export function createAdminClient(options: AdminClientOptions) {
     ...sourceMethods(requests),
     ...problemMethods(requests),
     ...erasureMethods(requests),
+    ...backfillMethods(requests),
     callbacks: {
       /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
       list: (query: PageParams & CallbackFilters = {}) => request<api.CallbackPage>("GET", "callbacks", { query }),

@@ -1,6 +1,8 @@
 export type {
   AlertView,
   AuditEntryView,
+  BackfillPreviewView,
+  BackfillView,
   BulkReplayTrialView,
   BulkReplayView,
   CallbackPage,
@@ -38,5 +40,6 @@ export type {
 } from "../admin/index.ts";
 export { fromPathSegment, type OutcomeCounts, outcomeCounts, outcomeStatus, toPathSegment } from "../domain/index.ts";
 export * from "./admin-client.ts";
+export type { BackfillParams } from "./backfill-methods.ts";
 export type { LiveEvent } from "./live.ts";
 export { type AdminClientOptions, AdminError } from "./request.ts";

@@ -6,6 +6,7 @@ import { registerAuditRoutes, registerGuard } from "./access/guard.ts";
 import { registerCurrentSession } from "./access/sign-in-routes.ts";
 import type { RouteDependencies } from "./admin-dependencies.ts";
 import { registerAlerts } from "./alert-routes.ts";
+import { registerBackfills } from "./backfill-routes.ts";
 import { registerBulkReplays } from "./bulk-replay-routes.ts";
 import { registerCallbacks } from "./callback-routes.ts";
 import { registerErasure } from "./erasure-routes.ts";
@@ -38,6 +39,7 @@ const OPERATIONS = [
   registerEventReplays,
   registerFailures,
   registerBulkReplays,
+  registerBackfills,
   registerProblems,
   registerNotifications,
   registerAlerts,

@@ -2,8 +2,14 @@ import type { Server } from "node:http";
 import type { EventKey, PayloadCondition } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
-import type { DryRunResult, dryRunHandled, HandledReplayResult, ReplayResult } from "../retry/index.ts";
-import type { EventReplay, Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
+import type {
+  BackfillPreview,
+  DryRunResult,
+  dryRunHandled,
+  HandledReplayResult,
+  ReplayResult,
+} from "../retry/index.ts";
+import type { EventReplay, NewBackfill, Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
 import type * as auth from "./access/authenticator.ts";
 import type { ErasureView } from "./erasure-schema.ts";
 import type * as views from "./page-schemas.ts";
@@ -39,6 +45,16 @@ export interface Sandbox {
   runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 
+type AskedBackfill = Omit<NewBackfill, "perSecond" | "createdBy">;
+
+/** Of the handlers that are configured. */
+export interface Backfills {
+  /** Why no handler can get a history by this name, and what to do. */
+  problemOf(asked: AskedBackfill): string | undefined;
+  /** Counts its events, and runs a sample that is rolled back. */
+  preview(asked: AskedBackfill): Promise<BackfillPreview>;
+}
+
 export interface AdminDependencies
   extends Pick<Receiver, "store" | "clock" | "log" | "describeError" | "registry" | "sourcesByName"> {
   readonly about: { readonly environment: string; readonly version: string };
@@ -55,6 +71,7 @@ export interface AdminDependencies
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   /** Of events whose payload meets the condition; a dry run only counts. */
   readonly erase: (condition: PayloadCondition, isDryRun: boolean) => Promise<Omit<ErasureView, "dry_run">>;
+  readonly backfills: Backfills;
   readonly mask: Mask;
   /** Stores this process's counts for the overview. */
   readonly flushRollups: () => Promise<void>;

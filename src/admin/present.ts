@@ -2,14 +2,17 @@ import type { z } from "zod";
 import { claimOf, type JsonObject } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
 import { givesUpAtOf } from "../pipeline/index.ts";
+import type { BackfillPreview } from "../retry/index.ts";
 import type {
   ListedNotification,
+  StoredBackfill,
   StoredBulkReplay,
   StoredCallback,
   StoredEventReplay,
   StoredFailure,
   StoredRecord,
 } from "../store/index.ts";
+import { BACKFILL, BACKFILL_PREVIEW, type BackfillPreviewView, type BackfillView } from "./backfill-schemas.ts";
 import * as callbacks from "./callback-schemas.ts";
 import * as replays from "./replay-schemas.ts";
 import * as schemas from "./schemas.ts";
@@ -33,6 +36,8 @@ function presenterOf<Shape extends z.core.$ZodLooseShape>(schema: z.ZodObject<Sh
   };
 }
 
+const backfillFields = presenterOf(BACKFILL);
+const backfillPreviewFields = presenterOf(BACKFILL_PREVIEW);
 export const presentRecord = presenterOf(schemas.EVENT);
 const failureFields = presenterOf(schemas.FAILURE);
 export const presentAuditEntry = presenterOf(schemas.AUDIT_ENTRY);
@@ -92,6 +97,15 @@ export function presentEventReplay(row: StoredEventReplay, mask: Mask): schemas.
     earlier_result: mask.json(earlierResult) as JsonObject,
     earlier_processed_at: earlierProcessedAt,
   };
+}
+
+export function presentBackfill({ counts, includesFormer, ...backfill }: StoredBackfill): BackfillView {
+  return backfillFields({ ...backfill, ...counts, includeFormer: includesFormer });
+}
+
+export function presentBackfillPreview(preview: BackfillPreview): BackfillPreviewView {
+  const { run, failed } = preview.sample;
+  return backfillPreviewFields({ ...preview, sample: { run, failed: [...failed] } });
 }
 
 export const presentUnreplayed = presenterOf(replays.UNREPLAYED_EVENT);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { FAILURE_STATES, type MatchKind } from "../domain/index.ts";
+import { BACKFILL, BACKFILL_PREVIEW } from "./backfill-schemas.ts";
 import {
   CALLBACK,
   CALLBACK_ROW,
@@ -190,6 +191,8 @@ export const SCHEMAS = {
   Session: page.SESSION,
   SignIn: page.SIGN_IN,
   EventHistory: EVENT_HISTORY,
+  Backfill: BACKFILL,
+  BackfillPreview: BACKFILL_PREVIEW,
   BulkReplay: replay.BULK_REPLAY,
   BulkReplayTrial: replay.BULK_REPLAY_TRIAL,
   UnreplayedEvent: replay.UNREPLAYED_EVENT,

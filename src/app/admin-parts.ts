@@ -1,7 +1,17 @@
-import { createEmbeddedAdmin } from "../admin/index.ts";
+import { type Backfills, createEmbeddedAdmin } from "../admin/index.ts";
 import { configuredChannelNames } from "../configured/index.ts";
 import type { PayloadCondition } from "../domain/index.ts";
-import { discard, dryRunHandled, dryRunReplay, replay, replayHandled } from "../retry/index.ts";
+import type { Receiver } from "../pipeline/index.ts";
+import {
+  discard,
+  dryRunHandled,
+  dryRunReplay,
+  handlerProblem,
+  previewBackfill,
+  replay,
+  replayHandled,
+  runSample,
+} from "../retry/index.ts";
 import type { EventReplay } from "../store/index.ts";
 import { erasePayloads } from "../upkeep/index.ts";
 import { packageVersion } from "./admin-access.ts";
@@ -10,7 +20,7 @@ import { createSources } from "./sources.ts";
 
 /** The services of the admin API, for a listener of the server and for an application. */
 export async function adminParts(assembled: Assembled) {
-  const { config, services, tokens } = assembled;
+  const { config, services, tokens, userHandlers } = assembled;
   const { receiver, metrics, callbackLog, mask, rollups } = services;
   return {
     ...{ metrics, callbackLog, mask },
@@ -25,11 +35,25 @@ export async function adminParts(assembled: Assembled) {
       receiver.runLock.shared(() => replayHandled(key, replaces, receiver)),
     dryRunHandled: (key: Parameters<typeof replay>[0]) => receiver.runLock.shared(() => dryRunHandled(key, receiver)),
     discard: (key: Parameters<typeof replay>[0]) => discard(key, receiver),
+    backfills: backfillsOf({ ...receiver, registry: userHandlers }),
     async erase(condition: PayloadCondition, isDryRun: boolean) {
       await callbackLog.flush();
       return erasePayloads(condition, { isDryRun }, receiver);
     },
     flushRollups: rollups.flush,
+  };
+}
+
+/** Longer ones are counted by the command. */
+const PREVIEW_MS = 10_000;
+
+/** @param receiver with the user's handlers only */
+function backfillsOf(receiver: Receiver): Backfills {
+  const sourceNames = [...receiver.sourcesByName.keys()];
+  return {
+    problemOf: (asked) => handlerProblem(asked, { ...receiver, sourceNames }, false),
+    preview: (asked) =>
+      previewBackfill(asked, { runSample: (target) => runSample(target, receiver), budgetMs: PREVIEW_MS }, receiver),
   };
 }
 

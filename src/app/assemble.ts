@@ -13,7 +13,7 @@ import { openCredentials, readDiagnosisSecrets } from "../credentials/index.ts";
 import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { logStartupWarnings } from "../doctor/index.ts";
 import type { Clock } from "../domain/index.ts";
-import { type Handler, isRejected } from "../handlers/index.ts";
+import { createRegistry, type Handler, isRejected } from "../handlers/index.ts";
 import { createCodeExchange, createUserTokens } from "../oauth/index.ts";
 import { type Logger, type Mask, SecretValues, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
@@ -67,6 +67,7 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
     log: logger,
   });
   const registry = configuredHandlers({ config, handlers }, configured, exchange, encryptor);
+  const userHandlers = createRegistry([], handlers);
   const scheme = await createPlatformScheme(config, clock);
   const namedSecrets = await readDiagnosisSecrets(config);
   secretValues.add(namedSecrets.map(({ secret }) => secret));
@@ -89,8 +90,8 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   undo.add("late handlers", () => receiver.concurrency.outsideLimitEnded());
   await logStartupWarnings(config, services, configuredChannelNames(config), logger);
   return {
-    ...{ config, services, origins, platform, tokens, captureBuffer, secrets },
-    background: createBackgroundWork(config, services, tokens, channels),
+    ...{ config, services, origins, platform, tokens, captureBuffer, secrets, userHandlers },
+    background: createBackgroundWork(config, services, tokens, { channels, userHandlers }),
   };
 }
 

@@ -1,10 +1,16 @@
 import { createAlertPoller } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
 import { callOnce } from "../domain/index.ts";
+import type { Registry } from "../handlers/index.ts";
 import type { RenewableTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxPoller } from "../outbox/index.ts";
 import { createReconcilePoller, scheduledSources } from "../reconcile/index.ts";
-import { createAcceptedPoller, createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
+import {
+  createAcceptedPoller,
+  createBackfillPoller,
+  createBulkReplayPoller,
+  createRetryPoller,
+} from "../retry/index.ts";
 import { createPoller } from "../system/index.ts";
 import { createOriginalMerger, createValueIndexer } from "../upkeep/index.ts";
 import type { Services } from "./services.ts";
@@ -13,6 +19,7 @@ import type { Services } from "./services.ts";
 export const POLL_INTERVALS = {
   retryPollMs: 1_000,
   bulkPollMs: 1_000,
+  backfillPollMs: 1_000,
   outboxPollMs: 1_000,
   refreshPollMs: 10_000,
   resealPollMs: 3_600_000,
@@ -30,14 +37,15 @@ export function createBackgroundWork(
   config: Config,
   services: Services,
   tokens: RenewableTokens,
-  channels: readonly Channel[],
+  { channels, userHandlers }: { readonly channels: readonly Channel[]; readonly userHandlers: Registry },
 ) {
-  const { receiver, metrics, arrivals, rollups } = services;
+  const { receiver, metrics, rollups } = services;
   const { store, clock, log } = receiver;
   const reconciliation = createReconcilePoller(scheduledSources(config, services));
   const accepted = createAcceptedPoller(receiver);
   const retries = createRetryPoller(receiver);
   const bulkReplays = createBulkReplayPoller(receiver);
+  const backfills = createBackfillPoller(receiver, userHandlers);
   const outbox = createOutboxPoller({
     outbox: store.outbox,
     deliveries: store.notificationDeliveries,
@@ -53,16 +61,10 @@ export function createBackgroundWork(
     log.error({ err: error }, "reading tokens that expire soon failed"),
   );
   const kinds = new Set(config.alerts.kinds);
-  const types = new Set(receiver.registry.types);
-  const { silenceFloor, acceptedSeconds } = config.alerts;
-  const alerts = createAlertPoller({
-    ...{ store: store.alerts, refusedSources: store.refusedSources, arrivals, kinds, silenceFloor, clock, log },
-    acceptedLimitMs: acceptedSeconds * 1_000,
-    isHandled: (type) => types.has(type),
-  });
+  const alerts = alertPoller(config, services, kinds);
   const beside = { ...receiver, activeCallbacks: () => receiver.concurrency.active };
   const upkeep = [createValueIndexer(beside), createOriginalMerger(beside)];
-  const stops = [accepted, retries, bulkReplays, outbox, tokenRefresh, reconciliation, ...upkeep].map(
+  const stops = [accepted, retries, bulkReplays, backfills, outbox, tokenRefresh, reconciliation, ...upkeep].map(
     (loop) => (): Promise<void> => loop.stop(),
   );
   const stopPollers = callOnce(() => Promise.all(stops.map((stop) => stop())));
@@ -75,6 +77,7 @@ export function createBackgroundWork(
       accepted.start(ms.retryPollMs);
       retries.start(ms.retryPollMs);
       bulkReplays.start(ms.bulkPollMs);
+      backfills.start(ms.backfillPollMs);
       outbox.start(ms.outboxPollMs);
       tokenRefresh.start(ms.refreshPollMs);
       reconciliation.start(ms.reconcilePollMs);
@@ -96,6 +99,7 @@ export function createBackgroundWork(
     /** Bulk replays, events that never arrived, alerts, and the upkeep of what came. */
     async runRest(signal: AbortSignal): Promise<void> {
       await bulkReplays.round(signal);
+      if (!signal.aborted) await backfills.round(signal);
       if (!signal.aborted) await reconciliation.round(signal);
       if (!signal.aborted && kinds.size > 0) await alerts.roundWithin(POLL_INTERVALS.alertPollMs);
       for (const { round } of upkeep) if (!signal.aborted) await round(() => signal.aborted);
@@ -109,4 +113,19 @@ export function createBackgroundWork(
       await Promise.all([stopPollers(), rollups.stop(), alerts.stop()]);
     },
   };
+}
+
+function alertPoller(
+  { alerts }: Config,
+  { receiver, arrivals }: Services,
+  kinds: Set<Config["alerts"]["kinds"][number]>,
+) {
+  const { store, clock, log } = receiver;
+  const types = new Set(receiver.registry.types);
+  const { silenceFloor, acceptedSeconds } = alerts;
+  return createAlertPoller({
+    ...{ store: store.alerts, refusedSources: store.refusedSources, arrivals, kinds, silenceFloor, clock, log },
+    acceptedLimitMs: acceptedSeconds * 1_000,
+    isHandled: (type) => types.has(type),
+  });
 }

@@ -1,36 +1,16 @@
 import { resolve } from "node:path";
 import type { Config, EnvironmentFile } from "../config/index.ts";
-import {
-  configuredAuthorizationServer,
-  configuredSources,
-  createPlatformScheme,
-  keyStamp,
-  type Loaded,
-  masksOf,
-  type OpenOptions,
-} from "../configured/index.ts";
+import { configuredSources, keyStamp, type Loaded, type OpenOptions } from "../configured/index.ts";
 import { runDoctor as doctor } from "../doctor/index.ts";
 import { errorReason, hasParameters, PLATFORM } from "../domain/index.ts";
-import { createRegistry, type Handler } from "../handlers/index.ts";
-import { createUserTokens } from "../oauth/index.ts";
-import { createLogger } from "../observability/index.ts";
-import { DryRun, runEvent } from "../pipeline/index.ts";
+import type { Handler } from "../handlers/index.ts";
 import { type ReconcileRequest, reconcileSource } from "../reconcile/index.ts";
-import {
-  type BackfillReport,
-  type BackfillRequest,
-  backfill,
-  type ImportReport,
-  type ImportRequest,
-  importSeen,
-  type SampledEvent,
-} from "../retry/index.ts";
+import { type ImportReport, type ImportRequest, importSeen } from "../retry/index.ts";
 import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import { type IntegrityReport, MaintenanceError, type PoolSettings } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 import { systemClock } from "../system/index.ts";
 import { inspectDatabase, openForCommand } from "./open-store.ts";
-import { createServices, type ServiceDependencies } from "./services.ts";
 
 export type DatabaseLocation = Pick<Config, "database" | "environment">;
 
@@ -130,73 +110,6 @@ export async function copyDatabase(request: CopyRequest) {
   } finally {
     source.close();
   }
-}
-
-/**
- * Hands the stored events of a source to its handlers, beside a receiver or without one. It runs no handler: each event is
- * accepted, and a receiver runs it. It may be stopped at any time, and run again.
- * @throws MaintenanceError for a source without handlers, MigrationError for a dry run in an older schema. StartError
- *   if the database cannot be opened
- */
-export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Promise<BackfillReport> {
-  const { config, handlers } = loaded;
-  const configured = await configuredSources(config);
-  const definition = configured.find(({ name }) => name === request.source)?.definition;
-  if (definition === undefined) throw new MaintenanceError(`there is no source ${JSON.stringify(request.source)}`);
-  const { isDryRun } = request;
-  if (!isDryRun && !handlers.some(({ source }) => source === request.source))
-    throw new MaintenanceError(
-      `the source ${request.source} has no handler of yours: add one to \`handlers\` in oncehook.config.ts, then run this again`,
-    );
-  const opened = await openForCommand(loaded, { changesNothing: isDryRun }, configured);
-  const { store, encryptor } = opened;
-  const unapplied = isDryRun ? opened.applied : [];
-  const origin = () => new URL(config.baseUrl).origin;
-  try {
-    const contract = definition.createContract({ name: request.source, clock: systemClock, origin });
-    // Without the built-in handler that stores the events of a source without handlers.
-    const parts = { store, encryptor, registry: createRegistry([], handlers) };
-    const hasSample = isDryRun && unapplied.length === 0;
-    const sample = hasSample ? await createSample({ ...parts, config, configured }) : undefined;
-    const report = await backfill(request, { ...parts, contract, sample });
-    await sample?.close();
-    return { ...report, unapplied };
-  } finally {
-    await store.close();
-  }
-}
-
-type SampleParts = Pick<ServiceDependencies, "config" | "store" | "registry" | "encryptor" | "configured">;
-
-/** Runs events in transactions that are rolled back; no `prepare` step runs. `run` returns why an event would fail. */
-async function createSample(parts: SampleParts) {
-  const { config, configured, store, encryptor } = parts;
-  const clock = systemClock;
-  const masks = masksOf(config, { configured });
-  const log = createLogger({ level: "silent", mask: masks.mask, destination: { write() {} } });
-  const platform = configuredAuthorizationServer(config, () => config.baseUrl);
-  const { receiver, callbackLog, metrics } = createServices({
-    ...parts,
-    ...masks,
-    ...{ clock, logger: log, tracer: undefined, noteCredential() {} },
-    scheme: await createPlatformScheme(config, clock),
-    tokens: createUserTokens({ store: store.userTokens, platform, encryptor, clock, log }),
-  });
-  return {
-    async run({ key, ...event }: SampledEvent): Promise<string | undefined> {
-      const deadline = performance.now() + config.handlerTimeoutMs;
-      // The record of its storing would make it a duplicate.
-      const sampled = { ...event, key: { ...key, eventId: `dry run of ${key.eventId}` }, deadline };
-      const dryRun = new DryRun();
-      const outcome = await runEvent({ ...sampled, kind: "replay", mode: "dry-run", dryRun }, receiver);
-      if (outcome.kind === "refused") return outcome.message ?? outcome.code;
-      return outcome.kind === "failed" ? receiver.describeError(outcome.cause).split("\n")[0] : undefined;
-    },
-    async close(): Promise<void> {
-      metrics.close();
-      await Promise.all([callbackLog.close(), receiver.concurrency.outsideLimitEnded()]);
-    },
-  };
 }
 
 /** A tenant of it is named beside it. */

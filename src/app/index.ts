@@ -1,8 +1,8 @@
 export { openEmbeddedAdmin } from "./admin-parts.ts";
 export { type Assembled, assemble } from "./assemble.ts";
+export { type BackfillReport, backfillOnce } from "./backfill-once.ts";
 export { withCommandAdmin } from "./command-admin.ts";
 export {
-  backfillOnce,
   backup,
   type CopyReport,
   copyDatabase,

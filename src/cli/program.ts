@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { AdminClient } from "../admin-client/index.ts";
 import { alertsCommand } from "./alerts-command.ts";
-import { backfillCommand } from "./backfill-command.ts";
+import { backfillCommand, backfillsCommand } from "./backfill-command.ts";
 import { bulkReplaysCommand } from "./bulk-replays-command.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { backupCommand, copyCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
@@ -61,6 +61,7 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       alertsCommand(),
       notificationsCommand(),
       bulkReplaysCommand(),
+      backfillsCommand(),
     ],
     Mend: [
       replayCommand(),

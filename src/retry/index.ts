@@ -1,4 +1,9 @@
-export { type BackfillReport, type BackfillRequest, backfill, type SampledEvent } from "./backfill.ts";
+export { type BackfillPreview, previewBackfill } from "./backfill.ts";
+export type { BackfillTarget } from "./backfill-events.ts";
+export { createBackfillPoller } from "./backfill-poller.ts";
+export { handlerProblem } from "./backfill-request.ts";
+export { runSample } from "./backfill-sample.ts";
+export { workOn } from "./backfill-work.ts";
 export { createBulkReplayPoller } from "./bulk-replay.ts";
 export { type ImportReport, type ImportRequest, importSeen, type SeenLine } from "./import-seen.ts";
 export { createAcceptedPoller, createRetryPoller } from "./leased-poller.ts";
@@ -10,3 +15,4 @@ export {
   replayHandled,
   type SkippedReplay,
 } from "./replay-handled.ts";
+export { newLease } from "./run-failure.ts";

@@ -1,6 +1,8 @@
 export type * from "./areas/access.ts";
 export type * from "./areas/alerts.ts";
 export type * from "./areas/attempts.ts";
+export type * from "./areas/backfills.ts";
+export { NO_BACKFILL_COUNTS } from "./areas/backfills.ts";
 export type * from "./areas/bulk-replays.ts";
 export type * from "./areas/callback-log.ts";
 export type * from "./areas/captures.ts";
@@ -21,6 +23,7 @@ export type * from "./areas/notification-deliveries.ts";
 export type * from "./areas/notifications.ts";
 export type * from "./areas/oauth.ts";
 export { type EventOrder, isKeyWaiting, takeOrder } from "./areas/order-keys.ts";
+export { byArrival, type OriginalBlock, type OriginalPosition } from "./areas/originals.ts";
 export type * from "./areas/outbox.ts";
 export type { ForwardPage, IdRange, Page, SearchPage, SearchResult } from "./areas/paging.ts";
 export type { PreparationClaim, Preparations } from "./areas/preparations.ts";

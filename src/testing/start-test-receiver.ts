@@ -92,6 +92,7 @@ async function startOn(
     secretValues,
     retryPollMs: NEVER_MS,
     bulkPollMs: NEVER_MS,
+    backfillPollMs: NEVER_MS,
     outboxPollMs: NEVER_MS,
     refreshPollMs: NEVER_MS,
     reconcilePollMs: NEVER_MS,

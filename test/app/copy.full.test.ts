@@ -33,6 +33,7 @@ const CHECKED: Readonly<Record<string, unknown>> = {
   "oncehook_audit.outcome": "done",
   "oncehook_attempts.triggered_by": "bulk",
   "oncehook_bulk_replays.state": "running",
+  "oncehook_backfills.state": "running",
   "oncehook_deliveries.state": "waiting",
 };
 

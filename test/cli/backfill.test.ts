@@ -343,7 +343,9 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
         accepted: 10,
         acceptedByType: { order: 10 },
       });
-      expect((await backfill(target, handlers, { type: "refund" })).accepted).toBe(0);
+      await expect(backfill(target, handlers, { type: "refund" })).rejects.toThrow(
+        'no handler of shop takes "refund"; there are order',
+      );
       expect((await backfill(target, [handlerOf(undefined, "refund")])).ignored).toBe(10);
       await execute(target, "UPDATE events SET received_at = '2026-01-01T00:00:00.000Z'");
       expect((await backfill(target, handlers, { sinceMs: 3_600_000 })).accepted).toBe(0);

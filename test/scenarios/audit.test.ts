@@ -147,6 +147,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "/api/v1/sandbox/sources/{source}/events": { type: "1", body: "{}" },
   "/api/v1/bulk-replays": { filter: {} },
   "/api/v1/events/{source}/{event_id}/replay": { reason: "a test" },
+  "/api/v1/backfills": { handler: "shop", since: "2026-01-01T00:00:00Z" },
   "/api/v1/oauth/states": { state: "0123456789abcdef-of-a-flow", expires_in: 60 },
 };
 /** Who signs in is known only afterwards, and is written down by the route itself. */

@@ -277,7 +277,7 @@ describe.each(OWN)("the credentials of %s", (name, source, callback, statusOfFai
         for (const secret of TEXTS) expect(stored(receiver)).not.toContain(secret);
         const config = testConfig(receiver.target, ENV, { sources: { source } });
         const dryRun = {
-          source: "source",
+          handler: "source",
           sinceMs: Number.POSITIVE_INFINITY,
           isDryRun: true,
           perSecond: 1_000,

@@ -16,7 +16,7 @@ const loaded = {
   handlers,
   migrations: [],
 };
-const request = { source: "shop", sinceMs: Number.POSITIVE_INFINITY, isDryRun: false, perSecond: 10 };
+const request = { handler: "shop", sinceMs: Number.POSITIVE_INFINITY, isDryRun: false, perSecond: 10 };
 setInterval(() => {
   void countOf(target, "oncehook_backfilled").then((count) => {
     if (count >= 3) process.kill(process.pid, "SIGKILL");

@@ -44,6 +44,7 @@ export interface ReceiverOptions {
   readonly clock?: Clock;
   readonly retryPollMs?: number;
   readonly bulkPollMs?: number;
+  readonly backfillPollMs?: number;
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
@@ -82,6 +83,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
   const running = await start(config, {
     retryPollMs: 3_600_000,
     bulkPollMs: 3_600_000,
+    backfillPollMs: 3_600_000,
     outboxPollMs: 3_600_000,
     refreshPollMs: 3_600_000,
     alertPollMs: 3_600_000,

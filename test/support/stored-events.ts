@@ -7,7 +7,7 @@ import { type ReceiverOptions, startReceiver, type TestReceiver, testConfig } fr
 import { deliverToShop, shop } from "./shop-source.ts";
 
 export const IDS = Array.from({ length: 10 }, (_, index) => `evt_${index}`);
-export const ALL = { source: "shop", sinceMs: Number.POSITIVE_INFINITY, isDryRun: false, perSecond: 1_000 };
+export const ALL = { handler: "shop", sinceMs: Number.POSITIVE_INFINITY, isDryRun: false, perSecond: 1_000 };
 
 /** A handler of the shop's orders, and what it has committed: what it notified. */
 export function handlerOf(name?: string, type = "order", fails: (id: string) => boolean = () => false): Handler {

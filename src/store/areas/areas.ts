@@ -2,6 +2,7 @@ import type { Database } from "../database.ts";
 import { Audit, CredentialUses, RateCounters, Sessions } from "./access.ts";
 import { Alerts } from "./alerts.ts";
 import { Attempts } from "./attempts.ts";
+import { Backfills } from "./backfills.ts";
 import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
@@ -44,6 +45,7 @@ export function createAreas(database: Database) {
     erasure: new Erasure(database),
     failureLeases: new FailureLeases(database),
     attempts: new Attempts(database),
+    backfills: new Backfills(database),
     bulkReplays: new BulkReplays(database),
     eventReplays: new EventReplays(database),
     handledEvents: new HandledEvents(database),

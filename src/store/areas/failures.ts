@@ -255,10 +255,13 @@ async function writeWithOriginal(
 }
 
 /** Another delivery may have succeeded after this attempt rolled back, and no later callback would delete its failure. */
-export async function removeIfRecorded({ write }: Database, { source, eventId }: EventKey): Promise<void> {
+export async function removeIfRecorded(
+  { write }: Pick<Database, "write">,
+  { source, eventId }: EventKey,
+): Promise<boolean> {
   const ofEvent = equal({ eventId, source });
   const isRecorded = sql`EXISTS (SELECT 1 FROM oncehook_records WHERE ${ofEvent} AND status = 'completed')`;
-  await run(write, sql`DELETE FROM oncehook_failures WHERE ${ofEvent} AND ${isRecorded}`);
+  return (await run(write, sql`DELETE FROM oncehook_failures WHERE ${ofEvent} AND ${isRecorded}`)).changes > 0;
 }
 
 /** Those beyond are younger, but for events whose exhausted retries began again: these keep their ids. */

@@ -100,7 +100,7 @@ export async function bringForward(database: Database, { table, where, key, setA
 
 export class Leases extends Area {
   /**
-   * Ends the leases of failures, deliveries and bulk replays, as if their time were over. Those of prepare steps and of users'
+   * Ends the leases of failures, deliveries, bulk replays and backfills, as if their time were over. Those of prepare steps and of users'
    * tokens stay. If their process runs after all, a code or refresh token would be sent twice (decision 0041).
    */
   async expireAll(now: Date): Promise<void> {
@@ -110,6 +110,7 @@ export class Leases extends Area {
         sql`oncehook_deliveries SET leased_until = ${now} WHERE lease_owner IS NOT NULL`,
         // The condition of the index, word for word.
         sql`oncehook_bulk_replays SET leased_until = ${now} WHERE state = 'running' AND lease_owner IS NOT NULL`,
+        sql`oncehook_backfills SET leased_until = ${now} WHERE state = 'running' AND lease_owner IS NOT NULL`,
       ])
         await run(query, sql`UPDATE ${leased}`);
     });

@@ -32,6 +32,11 @@ interface StoredBlock {
   readonly eventId: string | null;
 }
 
+export interface OriginalBlock extends Pick<StoredBlock, "id" | "encrypted"> {
+  /** ISO 8601. */
+  readonly keepUntil: string;
+}
+
 type Decrypt = Pick<Encryptor, "decrypt">;
 
 /** Ids from the first to the last log entry of a block. A group has some dozens, and others write beside it. */
@@ -111,6 +116,18 @@ export class Originals extends Area {
     }
   }
 
+  /** The id of the latest block; 0 where there is none. */
+  async newestBlock(): Promise<number> {
+    const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_originals ORDER BY id DESC LIMIT 1`;
+    return newest?.id ?? 0;
+  }
+
+  /** Blocks with events that came since then, as they are stored, by their ids from the first to the last. */
+  blocks({ from, to }: { readonly from: number; readonly to: number }, since: Date): Promise<readonly OriginalBlock[]> {
+    return this.read`SELECT id, encrypted_block AS encrypted, keep_until FROM oncehook_originals
+      WHERE id >= ${from} AND id <= ${to} AND newest_at >= ${since} ORDER BY id LIMIT ${sql.lit(BLOCKS_PER_READ)}`;
+  }
+
   /** The keys of those that were handled in another delivery, whose original is kept. */
   private async handledLater(stored: readonly Original[], encryptor: Decrypt): Promise<ReadonlySet<string>> {
     if (stored.length === 0) return new Set();
@@ -153,6 +170,6 @@ export class Originals extends Area {
   }
 }
 
-function byArrival(one: Original, other: Original): number {
+export function byArrival(one: Original, other: Original): number {
   return one.receivedAt < other.receivedAt ? -1 : Number(one.receivedAt > other.receivedAt);
 }

@@ -101,6 +101,7 @@ export class Retention extends Area {
       ["oncehook_attempts", "started_at", callbacks, {}],
       ["oncehook_event_replays", "replayed_at", replays, { keepsNewest: true }],
       ["oncehook_bulk_replays", "started_at", callbacks, { keepsNewest: true, and: ENDED }],
+      ["oncehook_backfills", "started_at", callbacks, { keepsNewest: true, and: ENDED }],
       ["oncehook_unreplayed_events", "at", callbacks, {}],
     ] as const)
       stale += await this.alongIds(table, column, before, { isStopping, ...walk });

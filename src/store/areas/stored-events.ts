@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { type EventKey, type JsonObject, keySourceOf } from "../../domain/index.ts";
-import { Area, equal, insert, run } from "../database.ts";
+import { type EventKey, type JsonObject, keySourceOf, keyText } from "../../domain/index.ts";
+import { Area, equal, insert, rowList, run } from "../database.ts";
 import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
 import type { StoredRecord } from "./records.ts";
 import { indexCallbacks } from "./retention.ts";
@@ -26,8 +26,11 @@ export interface StoredType {
   readonly count: number;
 }
 
+/** The place of an event in the order of their arrival. */
+export type StoredEventPlace = Pick<StoredEvent, "receivedAt" | "source" | "id">;
+
 /** An event for one of its handlers, whose key it has. */
-export interface NewBackfill extends Omit<NewAcceptedEvent, "nextAttemptAt" | "lease"> {
+export interface StoredEventForHandler extends Omit<NewAcceptedEvent, "nextAttemptAt" | "lease"> {
   /** The source of its row in `events`. */
   readonly storedSource: string;
   readonly receivedAt: Date;
@@ -73,6 +76,16 @@ export class StoredEvents extends Area {
     return found;
   }
 
+  /** Those of these events, by the sources and ids of their rows, that are stored. */
+  async among(keys: readonly EventKey[]): Promise<ReadonlySet<string>> {
+    if (keys.length === 0 || !(await this.exist())) return new Set();
+    const rows = keys.map(({ source, eventId }) => ({ event_id: eventId, source }));
+    const given = rowList(this.database.dialect, { event_id: "text", source: "text" }, rows);
+    const found = await this.read<EventKey>`SELECT e.source, e.id AS event_id FROM ${given} AS k
+      JOIN events AS e ON e.id = k.event_id AND e.source = k.source`;
+    return new Set(found.map(keyText));
+  }
+
   async isTaken({ source, eventId }: EventKey): Promise<boolean> {
     return (await this.read`SELECT 1 FROM oncehook_backfilled WHERE ${equal({ eventId, source })}`).length > 0;
   }
@@ -82,7 +95,7 @@ export class StoredEvents extends Area {
    * event like any other, which a delivery or a retry runs once.
    * @returns false where it was taken before, or a delivery has run it since its handler was there
    */
-  async take(event: NewBackfill, now: Date): Promise<boolean> {
+  async take(event: StoredEventForHandler, now: Date): Promise<boolean> {
     const { storedSource, receivedAt, ...accepted } = event;
     const key = { eventId: event.eventId, source: event.source };
     return this.database.transact(async (query) => {
@@ -109,7 +122,7 @@ export class StoredEvents extends Area {
 export interface StoredEventsPage {
   readonly since: Date;
   readonly type?: string | undefined;
-  readonly after?: StoredEvent | undefined;
+  readonly after?: StoredEventPlace | undefined;
   readonly limit: number;
 }
 

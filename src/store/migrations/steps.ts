@@ -184,6 +184,22 @@ CREATE TABLE oncehook_unreplayed_events (
 CREATE INDEX oncehook_unreplayed_events_of ON oncehook_unreplayed_events (event_id);
 `,
   },
+  // The history of a handler's types on its way to it (decision 0115). `position` and `counts` are JSON.
+  {
+    number: 35,
+    name: "backfills",
+    text: `
+CREATE TABLE oncehook_backfills (
+  id {id},
+  handler text NOT NULL, event_type text, since {time} NOT NULL, includes_former smallint NOT NULL,
+  per_second integer NOT NULL, created_by text NOT NULL,
+  state text NOT NULL CHECK (state IN ('running', 'paused', 'cancelled', 'done')),
+  position text NOT NULL, counts text NOT NULL,
+  due_at {time} NOT NULL, lease_owner text, leased_until {time}, started_at {time} NOT NULL, ended_at {time}
+);
+CREATE INDEX oncehook_backfills_running ON oncehook_backfills (id) WHERE state = 'running';
+`,
+  },
   // No index of originals is written on the path of an event. Rows are found by their ids until they are merged.
   {
     number: 36,

@@ -1,0 +1,237 @@
+import { type RawBuilder, sql } from "kysely";
+import { type EventKey, keyText } from "../../domain/index.ts";
+import { Area, assign, equal, type IdRow, insert, type Query, rowList, run } from "../database.ts";
+import type { BulkReplayState } from "./bulk-replays.ts";
+import { type NewAcceptedEvent, removeIfRecorded, UNRUN } from "./failures.ts";
+import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
+import type { OriginalPosition } from "./originals.ts";
+import { NEWEST, type Page } from "./paging.ts";
+import type { StoredEventPlace } from "./stored-events.ts";
+
+/** All up to here is done. `late`: a second pass over what was still to commit during the first one. */
+export type BackfillPosition =
+  | { readonly phase: "stored"; readonly after?: StoredEventPlace }
+  | { readonly phase: "originals" | "late"; readonly after?: OriginalPosition };
+
+/** Of events, once for each handler. */
+export interface BackfillCounts {
+  /** Accepted for their handlers; in a dry run those that would be. */
+  readonly accepted: number;
+  readonly acceptedByType: Readonly<Record<string, number>>;
+  /** Handled, accepted or failed under the key of the handler before. */
+  readonly alreadyTaken: number;
+  /** Handled by a handler that has another name now, or is gone; they were not run again. */
+  readonly heldBack: number;
+  /** By the names under which they were handled: `stripe#audit`. */
+  readonly heldBackByHandler: Readonly<Record<string, number>>;
+  /** Without a handler of their type, or left out by the source's filters. */
+  readonly ignored: number;
+  readonly ignoredByType: Readonly<Record<string, number>>;
+  /** Their payloads were erased. */
+  readonly erased: number;
+  /** Past the time for which their source keeps originals. */
+  readonly expired: number;
+  /** No configured key decrypts them, or today's contract cannot read them. A block of originals counts as one. */
+  readonly unreadable: number;
+}
+
+export interface NewBackfill {
+  /** As an operator names it: `stripe` for all handlers of the source, `stripe#audit` for those of a name. */
+  readonly handler: string;
+  readonly eventType: string | null;
+  /** Of the oldest events, in ISO 8601. */
+  readonly since: string;
+  /** Whether events that a handler of a former name has handled run again. */
+  readonly includesFormer: boolean;
+  /** How many events may be accepted in a second. */
+  readonly perSecond: number;
+  readonly createdBy: string;
+}
+
+/** The history of a handler's types, on its way to the handler. */
+export interface StoredBackfill extends NewBackfill {
+  readonly id: number;
+  readonly state: BulkReplayState;
+  readonly position: BackfillPosition;
+  readonly counts: BackfillCounts;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+}
+
+export interface BackfillProgress extends Pick<StoredBackfill, "position" | "counts"> {
+  /** No process goes on before. */
+  readonly dueAt?: Date;
+}
+
+export const NO_BACKFILL_COUNTS: BackfillCounts = {
+  accepted: 0,
+  acceptedByType: {},
+  alreadyTaken: 0,
+  heldBack: 0,
+  heldBackByHandler: {},
+  ignored: 0,
+  ignoredByType: {},
+  erased: 0,
+  expired: 0,
+  unreadable: 0,
+};
+
+/** An event for one of its handlers, under whose key it is accepted. */
+export interface BackfilledEvent extends Omit<NewAcceptedEvent, "nextAttemptAt" | "lease" | "original"> {
+  readonly receivedAt: Date;
+}
+
+const COLUMNS = sql`id, handler, event_type, since, includes_former, per_second, created_by, state, position, counts,
+  started_at, ended_at`;
+/** The condition of the index, word for word. */
+const RUNNING = sql`state = 'running'`;
+
+/** Another process has the lease, and all that was done in the transaction is undone. */
+class LeaseLost extends Error {}
+
+export class Backfills extends Area {
+  /** @param lease of the process that works on it from the start; without one a receiver takes it up */
+  async create(asked: NewBackfill, now: Date, lease?: Lease): Promise<StoredBackfill> {
+    const { includesFormer, ...given } = asked;
+    const row = {
+      ...given,
+      includesFormer: Number(includesFormer),
+      state: "running",
+      position: JSON.stringify({ phase: "stored" } satisfies BackfillPosition),
+      counts: JSON.stringify(NO_BACKFILL_COUNTS),
+      dueAt: now,
+      leaseOwner: lease?.owner ?? null,
+      leasedUntil: lease?.until ?? null,
+      startedAt: now,
+    };
+    const { rows } = await this.write<BackfillRow>`${insert("oncehook_backfills", row)} RETURNING ${COLUMNS}`;
+    return toBackfill(rows[0] as BackfillRow);
+  }
+
+  async get(id: number): Promise<StoredBackfill | undefined> {
+    const [row] = await this.read<BackfillRow>`SELECT ${COLUMNS} FROM oncehook_backfills WHERE id = ${id}`;
+    return row && toBackfill(row);
+  }
+
+  async list({ limit, before = NEWEST }: Page): Promise<StoredBackfill[]> {
+    const rows = await this.read<BackfillRow>`SELECT ${COLUMNS} FROM oncehook_backfills
+      WHERE id < ${before} ORDER BY id DESC LIMIT ${limit}`;
+    return rows.map(toBackfill);
+  }
+
+  /** Pauses, resumes or cancels it; `ended` when it is over already. */
+  async change(id: number, to: Exclude<BulkReplayState, "done">, now: Date) {
+    const changes = assign({ state: to, endedAt: to === "cancelled" ? now : null });
+    const changed = await this.update(this.database.write, changes, sql`id = ${id} AND state IN ('running', 'paused')`);
+    return changed ?? ((await this.get(id)) === undefined ? "absent" : "ended");
+  }
+
+  /** Leases the oldest running one that is due and that no process holds. A round that finds none writes nothing. */
+  async lease({ owner, now, until }: Lease): Promise<StoredBackfill | undefined> {
+    const free = sql`${RUNNING} AND due_at <= ${now} AND ${isUnleased(now)}`;
+    const [oldest] = await this.read<IdRow>`SELECT id FROM oncehook_backfills WHERE ${free} ORDER BY id LIMIT 1`;
+    if (oldest === undefined) {
+      const leaseMs = until.getTime() - now.getTime();
+      await cutLeases(this.database, { table: "oncehook_backfills", where: RUNNING }, leaseMs, now);
+      return undefined;
+    }
+    const taken = assign({ leaseOwner: owner, leasedUntil: until });
+    return this.update(this.database.write, taken, sql`id = ${oldest.id} AND ${free}`);
+  }
+
+  /**
+   * Accepts events and moves the position, in one transaction: a process that is killed has done both or neither. An event
+   * that has a record or a failure under its key stays as it is.
+   * @param progressOf gets the keys of those that were accepted now
+   * @returns undefined where the lease was lost: nothing is accepted then
+   */
+  async accept(
+    { id, owner, until }: { readonly id: number; readonly owner: string; readonly until: Date },
+    events: readonly BackfilledEvent[],
+    progressOf: (accepted: ReadonlySet<string>) => BackfillProgress,
+    now: Date,
+  ): Promise<StoredBackfill | undefined> {
+    try {
+      return await this.database.transact(async (query) => {
+        const accepted = new Set<string>();
+        for (const event of events) if (await insertAccepted(query, event, now)) accepted.add(keyText(event));
+        const { position, counts, dueAt } = progressOf(accepted);
+        const moved = { position: JSON.stringify(position), counts: JSON.stringify(counts), leasedUntil: until };
+        const changes = assign(dueAt === undefined ? moved : { ...moved, dueAt });
+        const advanced = await this.update(query, changes, equal({ id, leaseOwner: owner }));
+        if (advanced === undefined) throw new LeaseLost();
+        return advanced;
+      });
+    } catch (error) {
+      if (error instanceof LeaseLost) return undefined;
+      throw error;
+    }
+  }
+
+  /** Ends it unless it was paused or cancelled meanwhile. */
+  finish(id: number, owner: string, now: Date): Promise<StoredBackfill | undefined> {
+    const changes = sql`state = 'done', ended_at = ${now}, ${NO_LEASE}`;
+    return this.update(this.database.write, changes, sql`${equal({ id, leaseOwner: owner })} AND ${RUNNING}`);
+  }
+
+  async release(id: number, owner: string): Promise<void> {
+    await this.update(this.database.write, NO_LEASE, equal({ id, leaseOwner: owner }));
+  }
+
+  /** The sources of the keys under which each of these events has a record, or a failure, by its id. */
+  async keysOf(eventIds: readonly string[]): Promise<readonly (EventKey & { readonly isHandled: boolean })[]> {
+    if (eventIds.length === 0) return [];
+    const ids = rowList(
+      this.database.dialect,
+      { event_id: "text" },
+      [...new Set(eventIds)].map((event_id) => ({ event_id })),
+    );
+    const rows = await this.read<EventKey & { isHandled: number }>`
+      SELECT r.source, r.event_id, 1 AS is_handled FROM ${ids} AS k
+        JOIN oncehook_records AS r ON r.event_id = k.event_id
+      UNION ALL SELECT f.source, f.event_id, 0 AS is_handled FROM ${ids} AS k
+        JOIN oncehook_failures AS f ON f.event_id = k.event_id`;
+    return rows.map((row) => ({ ...row, isHandled: row.isHandled === 1 }));
+  }
+
+  /** How many accepted events wait to be run, counted up to a bound. */
+  async waiting(most: number): Promise<number> {
+    const [row] = await this.read<{ count: number }>`SELECT count(*) AS count FROM
+      (SELECT 1 FROM oncehook_failures WHERE state = 'accepted' LIMIT ${sql.lit(most)}) AS waiting`;
+    return row?.count ?? 0;
+  }
+
+  private async update(query: Query, changes: RawBuilder<unknown>, where: RawBuilder<unknown>) {
+    const statement = sql`UPDATE oncehook_backfills SET ${changes} WHERE ${where} RETURNING ${COLUMNS}`;
+    const { rows } = await run<BackfillRow>(query, statement);
+    return rows[0] && toBackfill(rows[0]);
+  }
+}
+
+async function insertAccepted(query: Query, { receivedAt, ...event }: BackfilledEvent, now: Date): Promise<boolean> {
+  const row = { ...event, ...UNRUN, firstFailedAt: receivedAt, lastFailedAt: now, nextAttemptAt: now };
+  const { changes } = await run(
+    query,
+    sql`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO NOTHING`,
+  );
+  if (changes === 0) return false;
+  // A delivery may have run it since it was looked up.
+  return !(await removeIfRecorded({ write: query }, event));
+}
+
+interface BackfillRow extends Omit<StoredBackfill, "position" | "counts" | "includesFormer"> {
+  readonly position: string;
+  readonly counts: string;
+  readonly includesFormer: number;
+}
+
+function toBackfill(row: BackfillRow): StoredBackfill {
+  const { position, counts, includesFormer } = row;
+  return {
+    ...row,
+    includesFormer: includesFormer === 1,
+    position: JSON.parse(position),
+    counts: { ...NO_BACKFILL_COUNTS, ...JSON.parse(counts) },
+  };
+}
