@@ -15,6 +15,7 @@ export type Bucket = OverviewView["buckets"][number];
 export type AlertView = OverviewView["alerts"][number];
 export type TimelineEntry = EventHistoryView["timeline"][number];
 export type Diagnosis = NonNullable<CallbackView["diagnosis"]>;
+export type RecordedRun = EventHistoryView["runs"][number];
 export type Statement = NonNullable<ReplayView["statements"]>[number];
 export type HandlerView = SourcesView["handlers"][number];
 export type SandboxEvent = SandboxView["events"][number];

@@ -56,7 +56,7 @@ export interface Backfills {
 }
 
 export interface AdminDependencies
-  extends Pick<Receiver, "store" | "clock" | "log" | "describeError" | "registry" | "sourcesByName"> {
+  extends Pick<Receiver, "store" | "clock" | "log" | "describeError" | "statementLog" | "registry" | "sourcesByName"> {
   readonly about: { readonly environment: string; readonly version: string };
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;

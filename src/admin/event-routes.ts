@@ -4,12 +4,19 @@ import type { EventKey } from "../domain/index.ts";
 import type { Store, StoredAttempt, StoredCallback, StoredRecord } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
-import { presentEventReplay, presentFailure, presentMaskedNotification, presentMaskedRecord } from "./present.ts";
+import {
+  presentEventReplay,
+  presentFailure,
+  presentMaskedNotification,
+  presentMaskedRecord,
+  presentRecordedRun,
+} from "./present.ts";
 import * as input from "./request-parameters.ts";
 import type { EventHistoryView, TimelineEntry } from "./schemas.ts";
 
 const MAX_NOTIFICATIONS = 200;
 const MAX_REPLAYS = 200;
+const MAX_RUNS = 10;
 const LOOK_UP_MS = 5_000;
 
 const LIST = operation({
@@ -43,10 +50,10 @@ export function registerEvents(app: FastifyInstance, deps: AdminDependencies): v
   });
   app.get("/api/v1/events/:source/:event_id", GET, async ({ params, query }): Promise<EventHistoryView> => {
     // A callback with a response must be visible, also where its row still waits to be written.
-    await callbackLog.flush();
+    await Promise.all([callbackLog.flush(), deps.statementLog?.flush()]);
     const position = parseCursor(query.cursor);
     const history = await readHistory(input.eventKeyOf(params), position, query.limit, store);
-    const { callbacks, attempts, record, failure, notifications, replays } = history;
+    const { callbacks, attempts, record, failure, notifications, runs, replays } = history;
     if (record === undefined && failure === undefined && callbacks.length + attempts.length === 0)
       throw new HttpError(404, "there is no event with this source and event_id");
     const { entries, next } = timelineAfter(position, history, query.limit);
@@ -57,6 +64,7 @@ export function registerEvents(app: FastifyInstance, deps: AdminDependencies): v
       timeline: entries,
       timeline_cursor: next === null ? null : `${next.callbackId}.${next.attemptId}.${next.at}`,
       notifications: notifications.map((row) => presentMaskedNotification(row, mask)),
+      runs: runs.map(presentRecordedRun),
       replays: replays.map((row) => presentEventReplay(row, mask)),
     };
   });
@@ -70,15 +78,16 @@ function parseCursor(cursor: string | undefined): TimelinePosition {
 
 /** Callbacks and attempts come oldest first, and one more than `limit` where there are more. */
 async function readHistory(key: EventKey, { callbackId, attemptId }: TimelinePosition, limit: number, store: Store) {
-  const [callbacks, attempts, failure, record, replays] = await Promise.all([
+  const [callbacks, attempts, failure, record, runs, replays] = await Promise.all([
     store.callbacks.ofEvent(key, { after: callbackId, limit: limit + 1 }),
     store.attempts.list(key, { after: attemptId, limit: limit + 1 }),
     store.failures.get(key),
     store.find(key, performance.now() + LOOK_UP_MS),
+    store.recordedRuns.list(key, MAX_RUNS),
     store.eventReplays.list(key, MAX_REPLAYS),
   ]);
   const notifications = record && (await store.notifications.ofEvent(record, MAX_NOTIFICATIONS, replays));
-  return { callbacks, attempts, failure, record, notifications: notifications ?? [], replays };
+  return { callbacks, attempts, failure, record, notifications: notifications ?? [], runs, replays };
 }
 
 export type EventHistory = Awaited<ReturnType<typeof readHistory>>;

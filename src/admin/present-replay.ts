@@ -1,10 +1,8 @@
 import type { AttemptOutcome, JsonObject } from "../domain/index.ts";
+import { shownStatements } from "../observability/index.ts";
 import type { DryRun } from "../pipeline/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { shortened } from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
-
-const MAX_SQL_CHARACTERS = 4_000;
 
 type Masks = Pick<AdminDependencies, "mask" | "describeError">;
 
@@ -26,10 +24,7 @@ export function presentDryRun(outcome: AttemptOutcome, dryRun: DryRun, masks: Ma
   return {
     ...presentOutcome(outcome, masks),
     dry_run: true,
-    // Cut after it is masked: half a secret could not be told from other text.
-    statements: dryRun.statements.map(({ sql, rows }) => {
-      return { sql: shortened(mask.text(sql), MAX_SQL_CHARACTERS), rows };
-    }),
+    statements: shownStatements(dryRun.statements, mask),
     statements_omitted: dryRun.statementsOmitted,
     connection_used: dryRun.isConnectionUsed,
     deferred_keys_unchecked: dryRun.hasUncheckedKeys,

@@ -5,6 +5,7 @@ import { givesUpAtOf } from "../pipeline/index.ts";
 import type { BackfillPreview } from "../retry/index.ts";
 import type {
   ListedNotification,
+  RecordedRun,
   StoredBackfill,
   StoredBulkReplay,
   StoredCallback,
@@ -106,6 +107,13 @@ export function presentBackfill({ counts, includesFormer, ...backfill }: StoredB
 export function presentBackfillPreview(preview: BackfillPreview): BackfillPreviewView {
   const { run, failed } = preview.sample;
   return backfillPreviewFields({ ...preview, sample: { run, failed: [...failed] } });
+}
+
+/** It was masked before it was stored. */
+export function presentRecordedRun(row: RecordedRun): schemas.EventHistoryView["runs"][number] {
+  const { endedAt: ended_at, trigger, outcome, statements } = row;
+  const by = trigger as schemas.EventHistoryView["runs"][number]["by"];
+  return { ended_at, by, outcome, ...JSON.parse(statements) };
 }
 
 export const presentUnreplayed = presenterOf(replays.UNREPLAYED_EVENT);

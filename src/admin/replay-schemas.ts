@@ -4,18 +4,31 @@ import { BULK_FILTER, OUTCOME_NAMES } from "./request-parameters.ts";
 
 export const OUTCOME = z.string().describe(`${OUTCOME_NAMES}.`);
 
+const STATEMENT = z.strictObject({
+  sql: z.string().describe("Secrets in the text are masked."),
+  values: z
+    .array(z.union([z.string(), z.number(), z.boolean(), z.null()]))
+    .describe("The first 32 in their order, secrets masked, each as a text of up to 256 characters or a number."),
+  values_omitted: z.int(),
+  rows: z.int().nullable().describe("How many it returned or changed; null where it failed."),
+});
+
+export const RECORDED_RUN = z.strictObject({
+  ended_at: time(),
+  by: z.enum(["inline", "accepted", "retry", "replay"]).describe("`inline`: its callback."),
+  outcome: OUTCOME,
+  statements: z.array(STATEMENT),
+  statements_omitted: z.int(),
+  connection_used: z.boolean().describe("Whether the handler took `tx.connection`: that is not among the statements."),
+});
+
 export const REPLAY = z.strictObject({
   outcome: OUTCOME,
   result: object().optional(),
   error: z.string().optional(),
   dry_run: z.boolean(),
   statements: z
-    .array(
-      z.strictObject({
-        sql: z.string().describe("Without its values; secrets in the text itself are masked."),
-        rows: z.int().nullable().describe("How many it returned or changed; null where it failed."),
-      }),
-    )
+    .array(STATEMENT)
     .optional()
     .describe("Of a dry run: what the handler ran through `tx`, in order, the first hundred."),
   statements_omitted: z.int().optional().describe("How many more there were."),

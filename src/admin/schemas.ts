@@ -124,6 +124,9 @@ export const EVENT_HISTORY = view("One event: what it came to, and everything th
     .nullable()
     .describe("Pass it as `cursor` for what came later; null where there is no more."),
   notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
+  runs: z
+    .array(replay.RECORDED_RUN)
+    .describe("What its handler ran, the latest first, where `RECORD_STATEMENTS` is on; the last ten."),
   replays: z
     .array(replay.EVENT_REPLAY)
     .describe("Of a handled event: its runs for operators that replaced a result, oldest first, at most 200."),

@@ -37,7 +37,7 @@ export async function adminParts(assembled: Assembled) {
     discard: (key: Parameters<typeof replay>[0]) => discard(key, receiver),
     backfills: backfillsOf({ ...receiver, registry: userHandlers }),
     async erase(condition: PayloadCondition, isDryRun: boolean) {
-      await callbackLog.flush();
+      await Promise.all([callbackLog.flush(), receiver.statementLog?.flush()]);
       return erasePayloads(condition, { isDryRun }, receiver);
     },
     flushRollups: rollups.flush,

@@ -85,6 +85,7 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   });
   const { callbackLog, metrics, receiver } = services;
   undo.add("callback log", () => callbackLog.close());
+  undo.add("statements", () => receiver.statementLog?.close());
   undo.add("captured callbacks", () => captureBuffer?.close());
   undo.add("metrics", () => metrics.close());
   undo.add("late handlers", () => receiver.concurrency.outsideLimitEnded());

@@ -40,7 +40,12 @@ import {
 } from "../sources/index.ts";
 import { createOriginalKeepers, originalBytes, type Store } from "../store/index.ts";
 import { type Encryptor, KeyedSemaphore } from "../system/index.ts";
-import { createCallbackAppender, createRollupWriter, createSlowHandlerReport } from "../upkeep/index.ts";
+import {
+  createCallbackAppender,
+  createRollupWriter,
+  createSlowHandlerReport,
+  createStatementLog,
+} from "../upkeep/index.ts";
 import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
 
 export interface ServiceDependencies {
@@ -102,6 +107,7 @@ export function createServices(dependencies: ServiceDependencies) {
     chance: Math.random,
     log: logger,
     describeError,
+    statementLog: config.recordStatements ? createStatementLog({ store, mask, clock, log: logger }) : undefined,
     settings: { handlerTimeoutMs, retry: retrySettings(config), recordRetentionDays: config.retention.recordDays },
     observer,
     tracer,

@@ -148,7 +148,7 @@ function replaySummary(view: ReplayView): string {
 function dryRunLines(view: ReplayView): string {
   const { statements = [], notifications = [], connection_used = false } = view;
   const lines = [
-    ...statements.map(({ sql, rows }) => `${rows === null ? "failed" : counted(rows, "row")}  ${oneLine(sql)}`),
+    ...statements.map((one) => `${one.rows === null ? "failed" : counted(one.rows, "row")}  ${statementText(one)}`),
     ...omitted(view.statements_omitted, "statements"),
     ...(connection_used ? ["what it ran through tx.connection is not shown"] : []),
     ...(view.deferred_keys_unchecked === true
@@ -158,6 +158,11 @@ function dryRunLines(view: ReplayView): string {
     ...omitted(view.notifications_omitted, "notifications"),
   ];
   return lines.map((line) => `  ${line}\n`).join("");
+}
+
+function statementText({ sql, values, values_omitted }: NonNullable<ReplayView["statements"]>[number]): string {
+  const given = [...values.map((value) => JSON.stringify(value)), ...omitted(values_omitted, "values")];
+  return oneLine(given.length === 0 ? sql : `${sql}  -- ${given.join(", ")}`);
 }
 
 function omitted(count = 0, what: string): string[] {

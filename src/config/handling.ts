@@ -29,6 +29,7 @@ export const LOG_VARIABLES = {
   LOG_RETENTION_DAYS: { schema: wholeNumber(1, 36_500), default: "30" },
   REFUSED_LOG_BYTES: { schema: wholeNumber(1_048_576, 1_099_511_627_776), default: "67108864" },
   KEEP_ORIGINALS: { schema: keepTime, default: "30d" },
+  RECORD_STATEMENTS: { schema: flag, default: "false" },
   RECORD_RETENTION_DAYS: { schema: wholeNumber(1, 36_500), defaultText: "for ever" },
 } satisfies VariableTable;
 
@@ -54,6 +55,7 @@ export function handlingOf(
   return {
     builtInHandlers: [...(values.HANDLERS ?? usual)],
     handlerTimeoutMs,
+    recordStatements: values.RECORD_STATEMENTS,
     eventTypeFrom: values.EVENT_TYPE_FROM,
     rejectTypeMismatch: values.REJECT_TYPE_MISMATCH,
     retry: fixedRetries(values.RETRY_MAX, values.RETRY_DELAY_SECONDS),

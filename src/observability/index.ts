@@ -7,3 +7,4 @@ export { MASKED } from "./masking/secret-patterns.ts";
 export { SecretValues } from "./masking/secret-values.ts";
 export { createMetrics, type Metrics, type MetricsOptions, undefinedIfSlow } from "./metrics.ts";
 export { createRowBuffer } from "./row-buffer.ts";
+export { type ShownStatement, shownStatements } from "./shown-statements.ts";

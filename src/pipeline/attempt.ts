@@ -5,36 +5,33 @@ import {
   type CallbackLogEntry,
   type Failed,
   failed,
-  isJsonObject,
   isRefused,
   type JsonObject,
   type JsonValue,
   readableError,
-  refused,
   sourceOf,
   success,
   tenantOf,
 } from "../domain/index.ts";
-import { type HandleContext, HandlerTimedOut, isRejected, withSignal } from "../handlers/index.ts";
+import { type HandleContext, HandlerTimedOut, withSignal } from "../handlers/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import {
   type Completion,
-  causesOf,
   type Deadline,
   type NewRecord,
   type OnceResult,
   type OnceScope,
-  OrderKeyLocked,
   type PendingEvent,
-  StoreError,
   takeOrder,
 } from "../store/index.ts";
+import { outcomeOf, storableResult } from "./attempt-result.ts";
 import { errorText } from "./error-text.ts";
 import { takeSlot } from "./handler-slot.ts";
 import { duplicateOutcome, withoutHandlerOf } from "./outcomes.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 import { StaleReplay } from "./stale-replay.ts";
+import { StatementRecord } from "./statement-record.ts";
 import { type Validation, validateEvent } from "./validate-event.ts";
 
 /** @param logEntry the entry of the callback log that committed with a success */
@@ -89,10 +86,6 @@ export function runEvent(input: AttemptInput, receiver: Receiver): Promise<Attem
   return new Promise((resolve) => startAttempt(input, receiver, resolve));
 }
 
-class ResultInvalid extends Error {
-  override readonly name = "ResultInvalid";
-}
-
 /** Marks the span of a handler that ran without effect, since its transaction was lost. */
 class TransactionLost extends Error {
   override readonly name = "TransactionLost";
@@ -107,6 +100,7 @@ class Attempt implements PendingEvent {
   readonly record: NewRecord;
   readonly deadline: Deadline;
   readonly locksRows: boolean;
+  readonly observer: StatementRecord | undefined;
   readonly replaces: PendingEvent["replaces"];
   readonly #validated: ValidatedAttempt;
   readonly #receiver: Receiver;
@@ -125,6 +119,8 @@ class Attempt implements PendingEvent {
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
     this.deadline = deadline;
     this.locksRows = validated.slot?.order !== undefined;
+    this.observer =
+      validated.input.mode === "commit" && receiver.statementLog !== undefined ? new StatementRecord() : undefined;
     this.replaces = validated.input.replaces;
     this.#validated = validated;
     this.#context = context ?? new AsyncResource("oncehook.attempt");
@@ -161,6 +157,7 @@ class Attempt implements PendingEvent {
     this.#runs += 1;
     this.#handlerStartedAt = performance.now();
     input.dryRun?.reset();
+    this.observer?.reset();
     this.#span?.fail(new TransactionLost());
     this.#span = this.#receiver.tracer?.startSpan(`handler ${input.eventType}`);
     return this.#runs > 1 ? this.#handleAgain(scope) : this.#handleInSpan(event, scope);
@@ -256,6 +253,8 @@ class Attempt implements PendingEvent {
     const { input, slot } = this.#validated;
     slot?.release();
     this.#receiver.observer.attempted(input.key, input.kind, outcome);
+    if (this.observer !== undefined && this.#runs > 0)
+      this.#receiver.statementLog?.note({ key: input.key, kind: input.kind, outcome, record: this.observer });
     this.#settleInput(outcome, logEntry);
   }
 }
@@ -267,34 +266,3 @@ function notifier(scope: OnceScope, dryRun: AttemptInput["dryRun"]): HandleConte
     dryRun.notified(topic, payload);
   };
 }
-
-/** The result as JSON carries it, so that the first response and the stored one are the same. */
-function storableResult(result: unknown): JsonObject {
-  if (isJsonObject(result)) {
-    try {
-      const copy: unknown = JSON.parse(JSON.stringify(result));
-      if (isJsonObject(copy)) return copy;
-    } catch (cause) {
-      throw new ResultInvalid("the handler's result cannot be written as JSON", { cause });
-    }
-  }
-  throw new ResultInvalid("the handler must return a JSON object, such as { order_id }");
-}
-
-function outcomeOf(error: unknown): AttemptOutcome {
-  if (isRejected(error)) return refused("rejected", { message: error.message });
-  if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
-  if (error instanceof ResultInvalid) return failed("result_invalid", error);
-  // The outcome is the same whether this process or another one holds the key.
-  if (error instanceof StoreError && causesOf(error).some((one) => one instanceof OrderKeyLocked))
-    return failed("handler_busy", error);
-  if (error instanceof StoreError) return failed(FAULT_CODES[error.reason], error);
-  return failed("handler_failed", error);
-}
-
-const FAULT_CODES = {
-  unavailable: "store_unavailable",
-  in_progress: "event_in_progress",
-  commit_failed: "commit_failed",
-  commit_unknown: "commit_unknown",
-} as const;

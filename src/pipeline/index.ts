@@ -11,4 +11,5 @@ export { type OriginalEvent, type ReadOriginal, readOriginal } from "./read-orig
 export type * from "./receiver.ts";
 export { runUnread } from "./run-unread.ts";
 export { StaleReplay } from "./stale-replay.ts";
+export type { HandlerStatement } from "./statement-record.ts";
 export * from "./store-failure.ts";

@@ -35,6 +35,7 @@ import type {
 import type { Encryptor, KeyedSemaphore, Release } from "../system/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
+import type { StatementRecord } from "./statement-record.ts";
 
 /** When a callback gets its response: once its event was run, at once, or after so many milliseconds at most. */
 export type AnswerMode = "inline" | "after" | { readonly withinMs: number };
@@ -177,6 +178,24 @@ export interface Receiver {
   readonly unsavedPreparations: Map<string, string>;
   /** An error with stack and causes, secrets masked, for the failures list. */
   readonly describeError: (error: unknown) => string;
+  /** Set where the statements of handlers are recorded. */
+  readonly statementLog?: StatementLog | undefined;
+}
+
+/** A run of a handler that has ended. */
+export interface RecordedRun {
+  readonly key: EventKey;
+  readonly kind: AttemptKind;
+  readonly outcome: AttemptOutcome;
+  readonly record: StatementRecord;
+}
+
+/** Keeps what handlers ran, for people to read. */
+export interface StatementLog {
+  /** It must not throw. */
+  note(run: RecordedRun): void;
+  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** How the events of a kept callback are run again. */

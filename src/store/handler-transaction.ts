@@ -26,7 +26,7 @@ export class HandlerTransaction {
   hasSavepoint = false;
   /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
   readonly isInTransaction: () => boolean;
-  /** Only in dry runs. */
+  /** In dry runs, and where statements are recorded. */
   readonly observer: TransactionObserver | undefined;
 
   constructor(isInTransaction: () => boolean, observer?: TransactionObserver) {

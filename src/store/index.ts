@@ -30,6 +30,7 @@ export type { PreparationClaim, Preparations } from "./areas/preparations.ts";
 export type { Mute, ProblemStates } from "./areas/problem-states.ts";
 export type { ProblemList } from "./areas/problems.ts";
 export type * from "./areas/reconciliations.ts";
+export type { RecordedRun } from "./areas/recorded-runs.ts";
 export type { NewRecord, StoredRecord } from "./areas/records.ts";
 export type { RefusedSources } from "./areas/refused-sources.ts";
 export type { DeletedRows, RetentionLimits } from "./areas/retention.ts";

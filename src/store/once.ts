@@ -13,6 +13,8 @@ export interface PendingEvent {
   readonly deadline: Deadline;
   /** Set where it locks rows before its handler, for which the others of a group should not wait. */
   readonly locksRows?: boolean;
+  /** Sees its statements, in each run; a dry run has an observer of its own. */
+  readonly observer?: TransactionObserver | undefined;
   /** Set where a handled event is run again: its result replaces the one of its record. */
   readonly replaces?: EventReplay | undefined;
   /**

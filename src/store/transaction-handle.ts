@@ -68,8 +68,8 @@ class TransactionHandle {
       this.#driver.assertAllowed?.(statement.sql);
       return this.#driver.execute(statement);
     };
-    const { sql } = statement;
-    return trackCall(this.#transaction, String(sql), observer === undefined ? run : () => observed(observer, sql, run));
+    const what = String(statement.sql);
+    return trackCall(this.#transaction, what, observer === undefined ? run : () => observed(observer, statement, run));
   }
 }
 
@@ -85,10 +85,10 @@ export function ownQueryOf(tx: Transaction): UntypedQuery {
 
 async function observed(
   observer: TransactionObserver,
-  sql: string,
+  { sql, parameters }: CompiledStatement,
   run: () => ReturnType<TransactionDriver["execute"]>,
 ): Promise<QueryResult<unknown>> {
-  const ended = observer.statementStarted(sql);
+  const ended = observer.statementStarted(sql, parameters);
   let rows: number | null = null;
   try {
     const result = await run();

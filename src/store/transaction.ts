@@ -87,7 +87,7 @@ export interface PostgresConnection extends Readonly<Record<RefusedMember, never
 /** Observes what a handler does through `tx`. Its methods must not throw. */
 export interface TransactionObserver {
   /** A statement started. @returns is called at its end with the rows returned or changed; null if it failed */
-  statementStarted(statement: string): (rows: number | null) => void;
+  statementStarted(statement: string, values: readonly unknown[]): (rows: number | null) => void;
   /** The driver's own connection was used: its statements are not observed. */
   connectionUsed(): void;
   /** A dry run succeeded, and the database may hold foreign keys that only a commit would have checked. */

@@ -69,6 +69,7 @@ const NOTHING: EventHistory = {
   record: undefined,
   failure: undefined,
   notifications: [],
+  runs: [],
   replays: [],
 };
 

@@ -131,6 +131,23 @@ it("the SQL tab shows the statements of a dry run in place", { timeout: LIMIT_MS
   );
 });
 
+it("the SQL tab shows what the handler wrote, where that is recorded", { timeout: LIMIT_MS }, () => {
+  const { state, handler } = unreliable();
+  state.down = false;
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt_1" }));
+      await page.goto("/activity?open=platform/evt_1");
+      await signIn(page);
+      const panel = panelOf(page);
+      await panel.getByRole("tab", { name: "SQL" }).click();
+      await expectShown(panel.getByText("insert into shelves"));
+      await expectShown(panel.getByText(/^Recorded/));
+    },
+    { handlers: [handler], env: { ...OPEN, RECORD_STATEMENTS: "true" } },
+  );
+});
+
 it("the panel states why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {

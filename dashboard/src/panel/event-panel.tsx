@@ -91,7 +91,10 @@ function PanelTabs({ callback, history }: TabsProps) {
       callback === undefined ? <NotLogged key="payload" /> : <PayloadTab key="payload" callback={callback} />,
     ],
     ["Timeline", <TimelineTab key="timeline" entries={entries} history={newest} more={history?.more} />],
-    ["SQL", <SqlTab key="sql" failure={newest?.failure ?? null} handled={newest?.event ?? null} />],
+    [
+      "SQL",
+      <SqlTab key="sql" failure={newest?.failure ?? null} handled={newest?.event ?? null} run={newest?.runs[0]} />,
+    ],
     [
       "Request",
       callback === undefined ? <NotLogged key="request" /> : <RequestTab key="request" callback={callback} />,

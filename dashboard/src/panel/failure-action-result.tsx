@@ -115,17 +115,18 @@ interface StatementsProps {
   readonly omitted: number;
 }
 
-function Statements({ statements, omitted }: StatementsProps) {
+/** The statements of a handler, with the values that it gave. */
+export function Statements({ statements, omitted }: StatementsProps) {
   if (statements.length === 0) return <Text>The handler ran no statement.</Text>;
   const numbered = statements.map((statement, index) => ({ ...statement, number: index + 1 }));
   return (
     <section aria-labelledby="statements">
       <h2 id="statements">SQL statements</h2>
       <Rows
-        caption="Statements in the order in which they ran, without their values"
+        caption="Statements in the order in which they ran"
         columns={[
           { head: "No.", cell: ({ number }) => number },
-          { head: "Statement", cell: ({ sql }) => <code>{sql}</code> },
+          { head: "Statement", cell: (statement) => <StatementText statement={statement} /> },
           { head: "Rows", cell: ({ rows }) => rows ?? "failed" },
         ]}
         rows={numbered}
@@ -133,6 +134,21 @@ function Statements({ statements, omitted }: StatementsProps) {
       />
       {omitted > 0 && <Text c="dimmed">{omitted} more are not shown.</Text>}
     </section>
+  );
+}
+
+function StatementText({ statement: { sql, values, values_omitted } }: { readonly statement: Statement }) {
+  const more = values_omitted > 0 ? [`and ${values_omitted} more`] : [];
+  const given = [...values.map((value) => JSON.stringify(value)), ...more].join(", ");
+  return (
+    <>
+      <code>{sql}</code>
+      {given !== "" && (
+        <Text size="sm" c="dimmed">
+          Values: <code>{given}</code>
+        </Text>
+      )}
+    </>
   );
 }
 

@@ -23,6 +23,7 @@ import { ProblemEvents } from "./problem-events.ts";
 import { ProblemStates } from "./problem-states.ts";
 import { Problems } from "./problems.ts";
 import { Reconciliations } from "./reconciliations.ts";
+import { RecordedRuns } from "./recorded-runs.ts";
 import { Records } from "./records.ts";
 import { RefusedSources } from "./refused-sources.ts";
 import { Retention } from "./retention.ts";
@@ -64,6 +65,7 @@ export function createAreas(database: Database) {
     problemStates: new ProblemStates(database),
     problemEvents: new ProblemEvents(database),
     refusedSources: new RefusedSources(database),
+    recordedRuns: new RecordedRuns(database),
     rollups: new Rollups(database),
     captures: new Captures(database),
     sessions: new Sessions(database),

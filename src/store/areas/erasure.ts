@@ -65,6 +65,7 @@ export class Erasure extends Area {
     await this.database.transact(async (query) => {
       await run(query, sql`DELETE FROM oncehook_failures WHERE ${key}`);
       await run(query, sql`DELETE FROM oncehook_preparations WHERE ${key}`);
+      await run(query, sql`DELETE FROM oncehook_recorded_runs WHERE ${key}`);
       await run(query, sql`UPDATE oncehook_attempts SET error = '[erased]' WHERE ${key} AND error IS NOT NULL`);
       await run(query, sql`UPDATE oncehook_unreplayed_events SET error = '[erased]' WHERE ${key}`);
       await eraseResults(query, { table: "oncehook_records", column: "result", key }, value);

@@ -99,6 +99,7 @@ export class Retention extends Area {
       ["oncehook_audit", "at", audit, {}],
       ["oncehook_notifications", "created_at", callbacks, { and: DELIVERED }],
       ["oncehook_attempts", "started_at", callbacks, {}],
+      ["oncehook_recorded_runs", "ended_at", callbacks, {}],
       ["oncehook_event_replays", "replayed_at", replays, { keepsNewest: true }],
       ["oncehook_bulk_replays", "started_at", callbacks, { keepsNewest: true, and: ENDED }],
       ["oncehook_backfills", "started_at", callbacks, { keepsNewest: true, and: ENDED }],

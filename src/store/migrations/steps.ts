@@ -213,4 +213,18 @@ CREATE INDEX oncehook_originals_callbacks ON oncehook_originals (last_callback_i
   WHERE is_merged = 1 AND last_callback_id IS NOT NULL;
 `,
   },
+  // The statements of handlers, where RECORD_STATEMENTS is on (decision 0111).
+  {
+    number: 37,
+    name: "recorded-runs",
+    text: `
+CREATE TABLE oncehook_recorded_runs (
+  id {id},
+  source text NOT NULL, event_id {eventId} NOT NULL, ended_at {time} NOT NULL,
+  triggered_by text NOT NULL, outcome text NOT NULL, statements text NOT NULL
+);
+CREATE INDEX oncehook_recorded_runs_event ON oncehook_recorded_runs (event_id, source, id);
+CREATE INDEX oncehook_recorded_runs_ended ON oncehook_recorded_runs (ended_at);
+`,
+  },
 ];

@@ -82,7 +82,7 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
       return false;
     }
     const startedAt = this.#clock.now();
-    const completion = await runHandler(connection, this, this.#dryRun?.observer);
+    const completion = await runHandler(connection, this, (this.#dryRun ?? this.#event).observer);
     const { result, logEntry } = completion;
     const isKept = this.#dryRun === undefined;
     const logged = logEntry && isKept ? connection.run(INSERT_CALLBACK, ...callbackValues(logEntry, 1)) : undefined;

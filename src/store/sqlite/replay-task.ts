@@ -64,7 +64,7 @@ export class ReplayTask implements WriterTask, HandlerRun<Completion> {
       return false;
     }
     this.#replayId = inserted.lastId;
-    const { result } = await runHandler(connection, this, this.#dryRun?.observer);
+    const { result } = await runHandler(connection, this, (this.#dryRun ?? this.#event).observer);
     const at = this.#clock.now().toISOString();
     if (connection.run(REPLACE_RESULT, JSON.stringify(result), at, eventId, source).changes !== 1)
       throw new Error(`the handler deleted the record of event "${eventId}"`);

@@ -17,6 +17,7 @@ export type RunInOwnTransaction = (event: PendingEvent) => Promise<OnceResult>;
 export class QueuedEvent implements PendingEvent {
   readonly record: PendingEvent["record"];
   readonly deadline: number;
+  readonly observer: PendingEvent["observer"];
   /** The name of its handler. */
   readonly type: string;
   /** By which late runs are counted: a tenant whose events are slow keeps no other one out of the groups. */
@@ -36,6 +37,7 @@ export class QueuedEvent implements PendingEvent {
   constructor(event: PendingEvent, runInOwnTransaction: RunInOwnTransaction) {
     this.record = event.record;
     this.deadline = event.deadline;
+    this.observer = event.observer;
     this.type = `${event.record.version} ${event.record.eventType}`;
     this.typeOfSource = `${event.record.source} ${this.type}`;
     this.name = keyText(event.record);
@@ -102,11 +104,16 @@ export class GroupMember {
   #hasServerError = false;
 
   /** @param prefix what its first statement is sent with; a handler that sends none costs no savepoint */
-  constructor(client: pg.ClientBase, clock: Clock, prefix: readonly WireStatement[]) {
+  constructor(
+    client: pg.ClientBase,
+    clock: Clock,
+    prefix: readonly WireStatement[],
+    observer: PendingEvent["observer"],
+  ) {
     this.#client = client;
     this.#clock = clock;
     this.#prefix = prefix;
-    this.transaction = new HandlerTransaction(() => client.getTransactionStatus() !== "I");
+    this.transaction = new HandlerTransaction(() => client.getTransactionStatus() !== "I", observer);
   }
 
   /** Whether anything was sent, so that there is something to release or undo. */

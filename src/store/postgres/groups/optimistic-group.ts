@@ -213,7 +213,7 @@ class OptimisticMember {
 
   constructor(event: PendingEvent, clock: Clock, group: GroupTransaction) {
     this.event = event;
-    this.transaction = new HandlerTransaction(group.isOpen);
+    this.transaction = new HandlerTransaction(group.isOpen, event.observer);
     this.#clock = clock;
     this.#group = group;
   }

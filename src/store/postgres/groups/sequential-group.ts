@@ -116,7 +116,8 @@ export class SequentialGroup {
       return true;
     }
     const [own, next] = this.#savepoints;
-    const member = new GroupMember(this.#client, this.#clock, [...this.#closeSavepoint, own.set, ...RESET_SESSION]);
+    const prefix = [...this.#closeSavepoint, own.set, ...RESET_SESSION];
+    const member = new GroupMember(this.#client, this.#clock, prefix, event.observer);
     const result = await member.run(event);
     if (member.hasStatements) this.#savepoints = [next, own];
     if (result.kind === "done") {

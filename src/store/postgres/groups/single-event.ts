@@ -34,7 +34,7 @@ export async function handleSingle(
   let closing: readonly WireStatement[] | "rollback" = "rollback";
   let completed: Completion | undefined;
   const { record, deadline } = event;
-  const limits = { deadline, lockTimeoutMs, observer: dryRun?.observer };
+  const limits = { deadline, lockTimeoutMs, observer: (dryRun ?? event).observer };
   const statements = eventStatementsOf(pool);
   const reservation = reservationOf(event, statements, clock.now());
   const running = inTransaction<OnceResult>(pool, limits, {
