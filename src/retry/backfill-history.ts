@@ -1,4 +1,4 @@
-import { ERASED, sourceOf } from "../domain/index.ts";
+import { ERASED, keyText, sourceOf } from "../domain/index.ts";
 import {
   type BackfillPosition,
   byArrival,
@@ -83,9 +83,15 @@ async function* originalsOf(
     return { phase, after: last };
   };
   for (let blocks = await read(); blocks.length > 0; blocks = await read()) {
-    for (const block of blocks)
-      for (const { index, ...item } of itemsOf(block, range, { encryptor, now }))
-        if (block.id !== last.block || index > last.index) yield { ...item, position: at(block.id, index) };
+    const items = blocks.map((block) => ({ block, items: itemsOf(block, range, { encryptor, now }) }));
+    const singles = items.flatMap((one) => (one.block.eventId === null ? [] : one.items.flatMap(originalIn)));
+    const passed = await originals.handledLater(singles, encryptor);
+    for (const { block, items: ofBlock } of items)
+      for (const { index, ...item } of ofBlock) {
+        if (block.id === last.block && index <= last.index) continue;
+        const isPassed = block.eventId !== null && originalIn(item).some((one) => passed.has(keyText(one)));
+        if (!isPassed) yield { ...item, position: at(block.id, index) };
+      }
     yield { kind: "passed", position: at(blocks.at(-1)?.id ?? 0, WHOLE_BLOCK) };
   }
   function read(): Promise<readonly OriginalBlock[]> {
@@ -94,16 +100,17 @@ async function* originalsOf(
   }
 }
 
-type BlockItem = { readonly index: number } & (
+type BlockItem =
   | { readonly kind: "original"; readonly original: Original }
-  | { readonly kind: "erased" | "expired" | "unreadable" }
-);
+  | { readonly kind: "erased" | "expired" | "unreadable" };
+
+const originalIn = (item: BlockItem) => (item.kind === "original" ? [item.original] : []);
 
 function itemsOf(
   { encrypted, keepUntil }: OriginalBlock,
   { source, originalsSince, until }: HistoryRange,
   { encryptor, now }: Pick<HistoryParts, "encryptor" | "now">,
-): readonly BlockItem[] {
+): readonly (BlockItem & { readonly index: number })[] {
   let originals: Original[];
   try {
     originals = decryptOriginals(encrypted, encryptor).sort(byArrival);
@@ -111,7 +118,7 @@ function itemsOf(
     return [{ kind: "unreadable", index: 0 }];
   }
   const isExpired = Date.parse(keepUntil) < now.getTime();
-  return originals.flatMap((original, index): BlockItem[] => {
+  return originals.flatMap((original, index): (BlockItem & { readonly index: number })[] => {
     const came = Date.parse(original.receivedAt);
     if (sourceOf(original) !== source || came < originalsSince.getTime() || came > until.getTime()) return [];
     if (isExpired) return [{ kind: "expired", index }];

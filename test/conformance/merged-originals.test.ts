@@ -6,7 +6,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
 import { runOnce } from "../support/once.ts";
-import { originalsKeeper } from "../support/originals.ts";
+import { historyIn, originalsKeeper } from "../support/originals.ts";
 
 const [HOUR_MS, MINUTE_MS] = [3_600_000, 60_000];
 const log = { warn: (fields: unknown) => expect(fields).toBeUndefined() } as never;
@@ -32,8 +32,7 @@ function mergerOf(
 }
 
 async function walked(store: Store, encryptor: ReturnType<typeof originalsKeeper>["encryptor"]): Promise<string[]> {
-  const { originals } = await store.originals.walk({ since: new Date(0) }, undefined, 1_000, encryptor);
-  return originals.map(({ eventId }) => eventId);
+  return (await historyIn(store, encryptor)).map(({ eventId }) => eventId);
 }
 
 const BLOCKS = "SELECT is_merged, first_callback_id, last_callback_id FROM oncehook_originals ORDER BY id";
@@ -74,18 +73,6 @@ describe.for(DIALECTS)("the merge of originals on %s", (dialect) => {
       });
       expect(await rowsOf(target, BLOCKS)).toHaveLength(1);
       expect(await walked(store, week.encryptor)).toEqual(["e3", "e4"]);
-    }));
-
-  it("a walk that goes on after a merge misses no event", () =>
-    withStore(dialect, async (store) => {
-      const kept = originalsKeeper();
-      await keepEach(store, kept, names(6));
-      const filter = { since: new Date(0) };
-      const first = await store.originals.walk(filter, undefined, 3, kept.encryptor);
-      await mergerOf(store, kept.encryptor).round();
-      const rest = await store.originals.walk(filter, first.next ?? undefined, 100, kept.encryptor);
-      const seen = new Set([...first.originals, ...rest.originals].map(({ eventId }) => eventId));
-      expect([...seen].toSorted()).toEqual(names(6));
     }));
 
   it("a block that was changed while it was merged is left as it is", () =>

@@ -6,7 +6,7 @@ import { execute } from "../support/execute.ts";
 import { newFailure } from "../support/failure.ts";
 import { logRow } from "../support/log-row.ts";
 import { runOnce } from "../support/once.ts";
-import { originalsKeeper } from "../support/originals.ts";
+import { historyIn, originalsKeeper } from "../support/originals.ts";
 
 const SINCE = new Date(0);
 const keyOf = (eventId: string) => ({ source: "platform", eventId });
@@ -146,11 +146,11 @@ describeEach("originals", (dialect) => {
       expect(await bodyOf()).toBe("mended");
       await run(store, "e1", keep("e1", { body: Buffer.from("right") }));
       expect(await bodyOf()).toBe("right");
-      const { originals } = await store.originals.walk({ since: SINCE }, undefined, 10, encryptor);
+      const originals = await historyIn(store, encryptor);
       expect(originals.map(({ body }) => Buffer.from(body).toString())).toEqual(["right"]);
     }));
 
-  it("a walk returns each original once, in the order of arrival, in pages of any size", () =>
+  it("a history has each original once, in the order of arrival", () =>
     withStore(dialect, async (store) => {
       const { keep, encryptor } = originalsKeeper();
       const at = (seconds: number) => ({ receivedAt: new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)) });
@@ -158,22 +158,15 @@ describeEach("originals", (dialect) => {
       const accepted = { original: sealOriginal(newRecord("e2"), keep("e2", at(2))) };
       await store.failures.record(newFailure(keyOf("e2"), null, accepted), new Date());
       await Promise.all([4, 3, 5].map((second) => run(store, `e${second}`, keep(`e${second}`, at(second)))));
-      const names: string[] = [];
-      for (let after: Parameters<Store["originals"]["walk"]>[1]; ; ) {
-        const page = await store.originals.walk({ since: SINCE }, after, 2, encryptor);
-        names.push(...page.originals.map(({ eventId }) => eventId));
-        if (page.next === null) break;
-        after = page.next;
-      }
+      const names = (await historyIn(store, encryptor)).map(({ eventId }) => eventId);
       expect(names.slice(0, 2)).toEqual(["e1", "e2"]);
       expect(names.toSorted()).toEqual(["e1", "e2", "e3", "e4", "e5"]);
-      const late = await store.originals.walk({ since: at(4).receivedAt }, undefined, 10, encryptor);
-      expect(late.originals.map(({ eventId }) => eventId).toSorted()).toEqual(["e4", "e5"]);
-      const none = { since: SINCE, source: "stripe" };
-      expect((await store.originals.walk(none, undefined, 10, encryptor)).originals).toEqual([]);
+      const late = await historyIn(store, encryptor, { since: at(4).receivedAt });
+      expect(late.map(({ eventId }) => eventId).toSorted()).toEqual(["e4", "e5"]);
+      expect(await historyIn(store, encryptor, { source: "stripe" })).toEqual([]);
     }));
 
-  it("originals of events that no handler took are stored with their log entries, and found, walked and deleted", () =>
+  it("originals of events that no handler took are stored with their log entries, found, read again and deleted", () =>
     withStore(dialect, async (store, target) => {
       const { keep, encryptor } = originalsKeeper();
       const ignored = (eventId: string) => ({
@@ -186,7 +179,7 @@ describeEach("originals", (dialect) => {
       for (const name of ["e1", "e2"])
         expect((await store.originals.find(keyOf(name), encryptor))?.target).toBe(keep(name).target);
       expect(await store.originals.find(keyOf("other"), encryptor)).toBeUndefined();
-      const { originals } = await store.originals.walk({ since: SINCE }, undefined, 10, encryptor);
+      const originals = await historyIn(store, encryptor);
       expect(originals.map(({ eventId }) => eventId).toSorted()).toEqual(["e1", "e1", "e2"]);
       // A handler takes the next delivery: its original counts.
       await run(store, "e1", keep("e1", { body: Buffer.from("handled") }));

@@ -6,7 +6,7 @@ import { committing, newRecord, within } from "../support/effects.ts";
 import { newFailure, retriesOf } from "../support/failure.ts";
 import { logRow } from "../support/log-row.ts";
 import { runOnce } from "../support/once.ts";
-import { originalsKeeper } from "../support/originals.ts";
+import { historyIn, originalsKeeper } from "../support/originals.ts";
 import { fullScans, seedRows, sorts, without } from "../support/query-plans.ts";
 import { recoveryAt } from "../support/recovery.ts";
 import { hotStatements, statementsOf } from "../support/statements.ts";
@@ -204,7 +204,7 @@ async function originals(store: Store): Promise<void> {
     newFailure(failure, null, { original: sealOriginal(newRecord("kept"), keep("kept")) }),
     NOON,
   );
-  await store.originals.walk({ since: NOON }, undefined, 10, encryptor);
+  await historyIn(store, encryptor, { since: NOON });
   await store.groupBlocks.setMark(NOON);
   await store.groupBlocks.ids();
   const blocks = await store.groupBlocks.oldest(10);

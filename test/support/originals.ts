@@ -1,6 +1,7 @@
 import type { Log } from "../../src/domain/index.ts";
-import { createOriginalKeepers, type OriginalRequest } from "../../src/store/index.ts";
-import { createEncryptor, systemClock } from "../../src/system/index.ts";
+import { historyOf } from "../../src/retry/backfill-history.ts";
+import { createOriginalKeepers, type Original, type OriginalRequest, type Store } from "../../src/store/index.ts";
+import { createEncryptor, type Encryptor, systemClock } from "../../src/system/index.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -21,4 +22,18 @@ export function originalsKeeper({ keepMs = DAY_MS, encryptor = createEncryptor(B
     ...over,
   });
   return { keep, keeper, encryptor, errors };
+}
+
+/** The originals of a source that came since then, in the order in which a backfill reads them. */
+export async function historyIn(
+  store: Store,
+  encryptor: Pick<Encryptor, "decrypt">,
+  { since = new Date(0), source = "platform" } = {},
+): Promise<Original[]> {
+  const until = new Date("9999-01-01T00:00:00.000Z");
+  const range = { source, type: undefined, since, originalsSince: since, until };
+  const found: Original[] = [];
+  for await (const item of historyOf(range, { phase: "originals" }, { store, encryptor, now: new Date() }))
+    if (item.kind === "original") found.push(item.original);
+  return found;
 }

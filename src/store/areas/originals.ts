@@ -1,17 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
-import { type EventKey, keyText, sourceOf } from "../../domain/index.ts";
+import { type EventKey, keyText } from "../../domain/index.ts";
 import type { Encryptor } from "../../system/index.ts";
 import { Area, equal, type IdRow, insert, rowList } from "../database.ts";
 import type { Original } from "../original-block.ts";
 import { decryptOriginals, type NewBlock } from "../original-keeper.ts";
 import { mergedBelow } from "./group-blocks.ts";
-
-export interface OriginalFilter {
-  readonly since: Date;
-  /** A configured source, with all of its tenants. */
-  readonly source?: string | undefined;
-  readonly type?: string | undefined;
-}
 
 /** After an original: its row, and its number there. */
 export interface OriginalPosition {
@@ -19,20 +12,14 @@ export interface OriginalPosition {
   readonly index: number;
 }
 
-export interface OriginalPage {
-  readonly originals: readonly Original[];
-  /** Of the next page; null at the end. */
-  readonly next: OriginalPosition | null;
-}
-
-interface StoredBlock {
-  readonly id: number;
+interface EncryptedBlock {
   readonly encrypted: Uint8Array;
-  /** Of a block of one event. */
-  readonly eventId: string | null;
 }
 
-export interface OriginalBlock extends Pick<StoredBlock, "id" | "encrypted"> {
+export interface OriginalBlock extends EncryptedBlock {
+  readonly id: number;
+  /** Of a block of one event, which was stored before it was handled. */
+  readonly eventId: string | null;
   /** ISO 8601. */
   readonly keepUntil: string;
 }
@@ -56,8 +43,8 @@ export function insertOriginal({ source, eventId }: EventKey, block: NewBlock): 
 }
 
 /**
- * The events as they came, in encrypted blocks (decision 0108). A handled event is in the block that its transaction wrote, until that is merged with others.
- * One that was stored before is in a block under its key. An event that is in both was handled in a later delivery,
+ * The events as they came, in encrypted blocks (decision 0108). A handled event is in the block that its transaction wrote,
+ * until that is merged with others. One that was stored before is in a block under its key. An event that is in both was handled in a later delivery,
  * whose original counts. One that no handler took is in a block with its log entry, once for each delivery.
  */
 export class Originals extends Area {
@@ -69,51 +56,10 @@ export class Originals extends Area {
     const callbackId = record[0]?.callbackId ?? null;
     const handled = callbackId === null ? undefined : await this.findInGroups(key, callbackId, encryptor);
     if (handled !== undefined) return handled;
-    const [block] = await this.read<Pick<StoredBlock, "encrypted">>`SELECT encrypted_block AS encrypted
+    const [block] = await this.read<EncryptedBlock>`SELECT encrypted_block AS encrypted
       FROM oncehook_originals WHERE ${equal({ eventId, source })}`;
     if (block !== undefined) return decryptOriginals(block.encrypted, encryptor)[0];
     return this.findUnhandled(key, encryptor);
-  }
-
-  /**
-   * Originals in the order of the commits of their groups, and within a block by their arrival.
-   * A group of another process that is still to commit may appear before the position that a page has reached.
-   * Some originals come again where blocks were merged between two pages.
-   */
-  async walk(
-    { since, source, type }: OriginalFilter,
-    after: OriginalPosition | undefined,
-    limit: number,
-    encryptor: Decrypt,
-  ): Promise<OriginalPage> {
-    const found: Original[] = [];
-    let position: OriginalPosition = after ?? { block: 0, index: -1 };
-    const isWanted = (one: Original) =>
-      Date.parse(one.receivedAt) >= since.getTime() &&
-      (source === undefined || sourceOf(one) === source) &&
-      (type === undefined || one.eventType === type);
-    for (;;) {
-      const blocks = await this.read<StoredBlock>`SELECT id, event_id, encrypted_block AS encrypted
-        FROM oncehook_originals WHERE id >= ${position.block} AND newest_at >= ${since}
-        ORDER BY id LIMIT ${sql.lit(BLOCKS_PER_READ)}`;
-      const decrypted = blocks.map(({ id, eventId, encrypted }) => {
-        const originals = decryptOriginals(encrypted, encryptor).sort(byArrival);
-        return { id, originals, isSingle: eventId !== null };
-      });
-      const passed = await this.handledLater(
-        decrypted.flatMap(({ isSingle, originals }) => (isSingle ? originals : [])),
-        encryptor,
-      );
-      for (const { id, originals, isSingle } of decrypted)
-        for (const [index, original] of originals.entries()) {
-          if (id === position.block && index <= position.index) continue;
-          position = { block: id, index };
-          if (!isWanted(original) || (isSingle && passed.has(keyText(original)))) continue;
-          found.push(original);
-          if (found.length === limit) return { originals: found, next: position };
-        }
-      if (blocks.length < BLOCKS_PER_READ) return { originals: found, next: null };
-    }
   }
 
   /** The id of the latest block; 0 where there is none. */
@@ -122,14 +68,17 @@ export class Originals extends Area {
     return newest?.id ?? 0;
   }
 
-  /** Blocks with events that came since then, as they are stored, by their ids from the first to the last. */
+  /**
+   * Blocks with events that came since then, as they are stored, by their ids from the first to the last. A group of another
+   * process that is still to commit may appear before them. Some originals come again where blocks are merged meanwhile.
+   */
   blocks({ from, to }: { readonly from: number; readonly to: number }, since: Date): Promise<readonly OriginalBlock[]> {
-    return this.read`SELECT id, encrypted_block AS encrypted, keep_until FROM oncehook_originals
+    return this.read`SELECT id, event_id, encrypted_block AS encrypted, keep_until FROM oncehook_originals
       WHERE id >= ${from} AND id <= ${to} AND newest_at >= ${since} ORDER BY id LIMIT ${sql.lit(BLOCKS_PER_READ)}`;
   }
 
-  /** The keys of those that were handled in another delivery, whose original is kept. */
-  private async handledLater(stored: readonly Original[], encryptor: Decrypt): Promise<ReadonlySet<string>> {
+  /** Of originals that were stored before: the keys of those that another delivery handled, whose original counts. */
+  async handledLater(stored: readonly Original[], encryptor: Decrypt): Promise<ReadonlySet<string>> {
     if (stored.length === 0) return new Set();
     const keyRows = stored.map(({ eventId, source }) => ({ event_id: eventId, source }));
     const keys = rowList(this.database.dialect, { event_id: "text", source: "text" }, keyRows);
@@ -158,7 +107,7 @@ export class Originals extends Area {
   private async findInGroups(key: EventKey, callbackId: number, encryptor: Decrypt): Promise<Original | undefined> {
     const mayHave = sql`last_callback_id >= ${callbackId} AND last_callback_id < ${callbackId + WIDEST_BLOCK}
       AND first_callback_id <= ${callbackId}`;
-    const blocks = await this.read<Pick<StoredBlock, "encrypted">>`
+    const blocks = await this.read<EncryptedBlock>`
       SELECT encrypted_block AS encrypted FROM oncehook_originals WHERE is_merged = 1 AND ${mayHave}
       UNION ALL SELECT encrypted_block FROM oncehook_originals
         WHERE is_merged = 0 AND id >= ${await mergedBelow(this.database)} AND ${mayHave}`;
