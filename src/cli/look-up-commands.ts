@@ -200,7 +200,17 @@ function historyText(history: EventHistoryView, zone: ZoneOptions): string {
   const { source, event_id, timeline_cursor } = history;
   const more = timeline_cursor === null ? "" : `later: --cursor ${timeline_cursor}\n`;
   const status = eventStatus(history, zone);
-  return `${escapeControls(event_id)} of ${source}: ${status}\n\n${timelineTable(history, zone)}\n${more}`;
+  const head = `${escapeControls(event_id)} of ${source}: ${status}\n`;
+  return `${head}${earlierResults(history, zone)}\n${timelineTable(history, zone)}\n${more}`;
+}
+
+/** The results that replays replaced, a line each. */
+function earlierResults({ replays }: EventHistoryView, zone: ZoneOptions): string {
+  const lines = replays.map(({ replayed_at, actor, reason, earlier_result }) => {
+    const who = `run again at ${timeText(replayed_at, zone)} by ${actor}: ${reason}`;
+    return `${escapeControls(`${who}; before that ${JSON.stringify(earlier_result)}`)}\n`;
+  });
+  return lines.join("");
 }
 
 export function timelineTable({ timeline }: EventHistoryView, zone: ZoneOptions): string {

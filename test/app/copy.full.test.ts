@@ -34,6 +34,7 @@ const CHECKED: Readonly<Record<string, unknown>> = {
   "oncehook_attempts.triggered_by": "bulk",
   "oncehook_bulk_replays.state": "running",
   "oncehook_backfills.state": "running",
+  "oncehook_unreplayed_events.kind": "failed",
   "oncehook_deliveries.state": "waiting",
 };
 

@@ -60,6 +60,8 @@ describe("a handled event at the command line", () => {
       const { code, stdout } = await run("replay", "evt_1", "--force", "--reason", "the tax was wrong");
       expect([code, stdout]).toEqual([0, `${DRY}replayed: success {"tax":2}\nits earlier result: {"tax":1}\n`]);
       expect(await receiver.count("oncehook_event_replays", "reason = 'the tax was wrong'")).toBe(1);
+      const shown = await run("event", "evt_1");
+      expect(shown.stdout).toMatch(/run again at [\d:]+ by token: the tax was wrong; before that \{"tax":1\}\n/);
       const again = await run("replay", "evt_1", "--force", "--reason", "once more", "--json");
       expect(JSON.parse(again.stdout)).toMatchObject({ dry_run: false, earlier: { result: { tax: 2 } } });
     }));

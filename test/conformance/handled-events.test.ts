@@ -101,6 +101,18 @@ describe.each(DIALECTS)("bulk replays of handled events on %s", (dialect) => {
       expect(listed.map(({ error }) => error)).toEqual(["down", "[erased]"]);
     }));
 
+  it("retention deletes the events that were not run with the callback log", () =>
+    withStore(dialect, async (store) => {
+      const { id } = await start(store);
+      await store.handledEvents.noteUnreplayed(id, unrun("e1"), now());
+      const limits = { refusedRowsKept: 0, now: now() };
+      const left = async () => (await store.handledEvents.unreplayed(id, undefined, { limit: 9 })).length;
+      await store.retention.sweep({ ...limits, callbacks: new Date(Date.now() - 60_000) });
+      expect(await left()).toBe(1);
+      await store.retention.sweep({ ...limits, callbacks: new Date(Date.now() + 60_000) });
+      expect(await left()).toBe(0);
+    }));
+
   it("the end of a bulk replay counts what it has run exactly, although its process did not", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await handle(store, id);

@@ -1,14 +1,11 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { event, payment } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
 import { signIn, withDashboard } from "./dashboard.ts";
+import { violations } from "./violations.ts";
 
 const LIMIT_MS = 300_000;
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** Every page, with its heading. */
 const PAGES = [
   ["/activity", "Activity"],
@@ -22,13 +19,6 @@ const PAGES = [
   ["/audit", "Audit log"],
   ["/", "Overview"],
 ] as const;
-
-/** What axe objects to, a line each. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
-}
 
 /** Goes there without a reload, as a click would, and waits until what it shows has been read. */
 async function go(page: Page, [path, heading]: (typeof PAGES)[number]): Promise<void> {

@@ -6,6 +6,7 @@ import { event } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+import { violations } from "./violations.ts";
 
 const LIMIT_MS = 180_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
@@ -59,12 +60,15 @@ it("the SQL tab of a handled event makes its dry run, and then runs it again wit
       await expectShown(panel.getByText("insert into taxes"));
       expect(await receiver.count("taxes", "tax = 1")).toBe(1);
       const again = panel.getByRole("button", { name: "Run again" });
+      expect(await violations(page)).toEqual([]);
       expect(await again.isDisabled()).toBe(true);
       await panel.getByLabel("Reason").fill("the tax was wrong");
       await again.click();
       await expectShown(panel.getByText(/It was run again/));
       expect(await receiver.count("taxes", "tax = 2")).toBe(1);
       expect(await receiver.count("oncehook_event_replays", "reason = 'the tax was wrong'")).toBe(1);
+      await panel.getByRole("tab", { name: "Response" }).click();
+      await expectShown(panel.getByText("by token: the tax was wrong. The result before that:"));
       expect(problems).toEqual([]);
     },
     { handlers: [handler], env: OPEN },
@@ -92,6 +96,7 @@ it("yesterday's orders run again through the mended handler in at most six click
       await click(page.getByRole("button", { name: "Run again…" }));
       const dialog = page.getByRole("dialog");
       await expectShown(dialog.getByText("insert into taxes"));
+      expect(await violations(page)).toEqual([]);
       await dialog.getByLabel("Reason").fill("the tax was wrong");
       await click(dialog.getByRole("button", { name: "Run 12 events again" }));
       await until(async () => (await receiver.count("oncehook_bulk_replays", "state = 'done'")) === 1, 60_000);

@@ -99,7 +99,15 @@ function PanelTabs({ callback, history }: TabsProps) {
       "Request",
       callback === undefined ? <NotLogged key="request" /> : <RequestTab key="request" callback={callback} />,
     ],
-    ["Response", <ResponseTab key="response" callback={callback} result={newest?.event?.result ?? null} />],
+    [
+      "Response",
+      <ResponseTab
+        key="response"
+        callback={callback}
+        result={newest?.event?.result ?? null}
+        replays={newest?.replays ?? []}
+      />,
+    ],
   ];
   return (
     <Tabs defaultValue="Payload" keepMounted={false} className="panel-tabs">

@@ -1,14 +1,17 @@
-import type { CallbackView, EventView } from "oncehook/admin-client";
+import type { CallbackView, EventHistoryView, EventView } from "oncehook/admin-client";
 import { TextBlock } from "../parts/text-block.tsx";
+import { Time } from "../parts/time.tsx";
 
 interface Props {
   readonly callback: CallbackView | undefined;
   /** Of the handler, as its record has it. */
   readonly result: EventView["result"];
+  /** The runs for operators that replaced a result. */
+  readonly replays: EventHistoryView["replays"];
 }
 
 /** The response that the platform got, and the result of the handler. */
-export function ResponseTab({ callback, result }: Props) {
+export function ResponseTab({ callback, result, replays }: Props) {
   return (
     <>
       {callback !== undefined && (
@@ -23,6 +26,14 @@ export function ResponseTab({ callback, result }: Props) {
           <TextBlock label="The handler's result" text={JSON.stringify(result)} />
         </>
       )}
+      {replays.toReversed().map(({ replayed_at, actor, reason, earlier_result }) => (
+        <section key={replayed_at}>
+          <p className="quiet">
+            Run again <Time at={replayed_at} /> by {actor}: {reason}. The result before that:
+          </p>
+          <TextBlock label="The earlier result" text={JSON.stringify(earlier_result)} />
+        </section>
+      ))}
       {callback === undefined && result === null && <p className="quiet">There is no response of this event.</p>}
     </>
   );
