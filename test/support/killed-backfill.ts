@@ -154,7 +154,7 @@ class Platform {
     while (!this.#isPaused) {
       this.#sent += 1;
       const isLive = this.#sent % 2 === 0;
-      const id = isLive ? `live_${this.#sent}` : idOf((this.#sent * 7) % this.#events);
+      const id = isLive ? `live_${this.#sent}` : idOf((this.#sent * 7_919) % this.#events);
       const event = isLive ? { id, time: 1_700_000_001 } : { id, time: 1_700_000_000, note: "stored" };
       const answer = await deliverToShop({ publicOrigin }, event).catch(() => undefined);
       if (answer?.status === 200 && isLive) this.acknowledged.add(id);

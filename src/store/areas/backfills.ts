@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type EventKey, keyText } from "../../domain/index.ts";
 import { Area, assign, equal, type IdRow, insert, type Query, rowList, run } from "../database.ts";
 import type { BulkReplayState } from "./bulk-replays.ts";
-import { type NewAcceptedEvent, removeIfRecorded, UNRUN } from "./failures.ts";
+import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
 import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import type { OriginalPosition } from "./originals.ts";
 import { NEWEST, type Page } from "./paging.ts";
@@ -156,6 +156,8 @@ export class Backfills extends Area {
       return await this.database.transact(async (query) => {
         const accepted = new Set<string>();
         for (const event of events) if (await insertAccepted(query, event, now)) accepted.add(keyText(event));
+        // A delivery may have run some of them since they were looked up.
+        for (const key of await this.removeRecorded(query, events)) accepted.delete(keyText(key));
         const { position, counts, dueAt } = progressOf(accepted);
         const moved = { position: JSON.stringify(position), counts: JSON.stringify(counts), leasedUntil: until };
         const changes = assign(dueAt === undefined ? moved : { ...moved, dueAt });
@@ -202,6 +204,20 @@ export class Backfills extends Area {
     return row?.count ?? 0;
   }
 
+  private async removeRecorded(query: Query, events: readonly EventKey[]): Promise<readonly EventKey[]> {
+    if (events.length === 0) return [];
+    const keys = rowList(
+      this.database.dialect,
+      { event_id: "text", source: "text" },
+      events.map(({ eventId, source }) => ({ event_id: eventId, source })),
+    );
+    const recorded = sql`SELECT f.id FROM ${keys} AS k
+      JOIN oncehook_records AS r ON r.event_id = k.event_id AND r.source = k.source AND r.status = 'completed'
+      JOIN oncehook_failures AS f ON f.event_id = k.event_id AND f.source = k.source AND f.state = 'accepted'`;
+    const removed = sql`DELETE FROM oncehook_failures WHERE id IN (${recorded}) RETURNING source, event_id`;
+    return (await run<EventKey>(query, removed)).rows;
+  }
+
   private async update(query: Query, changes: RawBuilder<unknown>, where: RawBuilder<unknown>) {
     const statement = sql`UPDATE oncehook_backfills SET ${changes} WHERE ${where} RETURNING ${COLUMNS}`;
     const { rows } = await run<BackfillRow>(query, statement);
@@ -211,13 +227,8 @@ export class Backfills extends Area {
 
 async function insertAccepted(query: Query, { receivedAt, ...event }: BackfilledEvent, now: Date): Promise<boolean> {
   const row = { ...event, ...UNRUN, firstFailedAt: receivedAt, lastFailedAt: now, nextAttemptAt: now };
-  const { changes } = await run(
-    query,
-    sql`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO NOTHING`,
-  );
-  if (changes === 0) return false;
-  // A delivery may have run it since it was looked up.
-  return !(await removeIfRecorded({ write: query }, event));
+  const statement = sql`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO NOTHING`;
+  return (await run(query, statement)).changes > 0;
 }
 
 interface BackfillRow extends Omit<StoredBackfill, "position" | "counts" | "includesFormer"> {

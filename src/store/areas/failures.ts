@@ -255,13 +255,10 @@ async function writeWithOriginal(
 }
 
 /** Another delivery may have succeeded after this attempt rolled back, and no later callback would delete its failure. */
-export async function removeIfRecorded(
-  { write }: Pick<Database, "write">,
-  { source, eventId }: EventKey,
-): Promise<boolean> {
+export async function removeIfRecorded({ write }: Database, { source, eventId }: EventKey): Promise<void> {
   const ofEvent = equal({ eventId, source });
   const isRecorded = sql`EXISTS (SELECT 1 FROM oncehook_records WHERE ${ofEvent} AND status = 'completed')`;
-  return (await run(write, sql`DELETE FROM oncehook_failures WHERE ${ofEvent} AND ${isRecorded}`)).changes > 0;
+  await run(write, sql`DELETE FROM oncehook_failures WHERE ${ofEvent} AND ${isRecorded}`);
 }
 
 /** Those beyond are younger, but for events whose exhausted retries began again: these keep their ids. */
