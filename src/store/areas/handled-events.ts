@@ -46,7 +46,7 @@ export type NewUnreplayedEvent = Omit<UnreplayedEvent, "id" | "at">;
 /** Rows that a step reads; most filters leave few of them over. */
 const STEP = 1_000;
 /** Ids follow the time of a record but for this, and for the longest run. */
-const EARLIER_MS = 15_000;
+const APART_MS = 15_000;
 
 /** The name by which the rows of its events tell a bulk replay from others. */
 export const bulkReplayName = (id: number): string => `bulk:${id}`;
@@ -55,10 +55,16 @@ export const bulkReplayName = (id: number): string => `bulk:${id}`;
 export class HandledEvents extends Area {
   /** How many a filter finds, and the ids of their records: above the first, up to the last. */
   async count(filter: BulkReplayFilter): Promise<{ afterId: number; upToId: number; total: number }> {
-    const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_records WHERE id > 0 ORDER BY id DESC LIMIT 1`;
-    const range = { afterId: await this.firstOf(filter), upToId: newest?.id ?? 0 };
+    const range = await this.rangeOf(filter);
     let total = 0;
-    for await (const rows of this.walk({ filter, ...range }, sql`true`, NEWEST)) total += rows.length;
+    for (let after = range.afterId; after < range.upToId; await nextTurn()) {
+      const [step] = await this.read<{ last: number | null; matched: number }>`
+        SELECT max(id) AS last, count(CASE WHEN status = 'completed' AND ${matching(filter)} THEN 1 END) AS matched
+        FROM (SELECT id, source, event_type, status, created_at FROM oncehook_records
+          WHERE id > ${after} AND id <= ${range.upToId} ORDER BY id LIMIT ${sql.lit(STEP)}) AS r`;
+      total += step?.matched ?? 0;
+      after = step?.last ?? range.upToId;
+    }
     return { ...range, total };
   }
 
@@ -121,12 +127,16 @@ export class HandledEvents extends Area {
     }
   }
 
-  /** The id before the first record that a time may find. */
-  private async firstOf({ from }: BulkReplayFilter): Promise<number> {
-    if (from === undefined) return 0;
+  /** Ids follow the time, so that a time bounds them. */
+  private async rangeOf({ from, to }: BulkReplayFilter): Promise<Pick<RecordRange, "afterId" | "upToId">> {
     const ids = await idsByTime(this.database, "oncehook_records", "created_at");
-    const earlierMs = EARLIER_MS + (await longestRunMs(this.database));
-    return (await ids.firstSince(new Date(Date.parse(from) - earlierMs).toISOString())) - 1;
+    const apartMs = APART_MS + (await longestRunMs(this.database));
+    const firstSince = (time: string, shiftMs: number) =>
+      ids.firstSince(new Date(Date.parse(time) + shiftMs).toISOString());
+    return {
+      afterId: from === undefined ? 0 : (await firstSince(from, -apartMs)) - 1,
+      upToId: (to === undefined ? ids.below : await firstSince(to, apartMs)) - 1,
+    };
   }
 }
 
