@@ -36,6 +36,7 @@ describe("the auditor", () => {
     ["a second effect", "UPDATE ledger_effects SET times = 2 WHERE event_id LIKE '%-0'", "with two effects"],
     ["an effect of nothing", "INSERT INTO ledger_effects VALUES ('forged-7', 1)", "that was never sent"],
     ["a record that is gone", "DELETE FROM oncehook_records WHERE event_id LIKE '%-0'", "without its record"],
+    ["an original that is gone", "DELETE FROM oncehook_originals", "without its original"],
     [
       "another result",
       `UPDATE oncehook_records SET result = '{"posted":"x","cents":1}' WHERE event_id LIKE '%-0'`,

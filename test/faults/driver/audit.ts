@@ -1,6 +1,9 @@
+import { decryptOriginals } from "../../../src/store/index.ts";
+import { createEncryptor } from "../../../src/system/index.ts";
 import { checkTarget } from "../../support/check-target.ts";
 import { eachRow } from "../../support/each-row.ts";
 import type { Target } from "../../support/open-target.ts";
+import { CHILD_ENVIRONMENT } from "../../support/secrets.ts";
 import type { Book } from "./book.ts";
 
 /** What the database says of the events of one book, held against what the platform was told. */
@@ -47,6 +50,7 @@ export async function audit(target: Target, book: Book): Promise<Audit> {
 /** Each event has its effect and its record once, as the platform was told. */
 async function compareEffects(target: Target, book: Book, faults: Faults): Promise<{ lost: number; doubled: number }> {
   const [effects, records] = [new Uint8Array(book.pages.length), new Uint8Array(book.pages.length)];
+  const originals = await originalsOf(target, book);
   for await (const { event_id, times } of eachRow(target, EFFECTS)) {
     const number = book.numberOf(String(event_id));
     if (number === undefined) continue;
@@ -73,10 +77,24 @@ async function compareEffects(target: Target, book: Book, faults: Faults): Promi
       doubled += 1;
       faults.add("with two effects, or answered success twice", book.idOf(number));
     }
+    if (records[number] === 1 && originals[number] === 0)
+      faults.add("handled, and without its original", book.idOf(number));
     if (times > 0 !== (records[number] === 1))
       faults.add("an effect without its record, or a record without its effect", book.idOf(number));
   }
   return { lost, doubled };
+}
+
+/** Whether the original of each event is kept. */
+async function originalsOf(target: Target, book: Book): Promise<Uint8Array> {
+  const encryptor = createEncryptor(Buffer.from(CHILD_ENVIRONMENT.ENCRYPTION_KEY, "base64"));
+  const kept = new Uint8Array(book.pages.length);
+  for await (const { encrypted_block } of eachRow(target, ORIGINALS))
+    for (const { eventId } of decryptOriginals(encrypted_block as Uint8Array, encryptor)) {
+      const number = book.numberOf(eventId);
+      if (number !== undefined && number < kept.length) kept[number] = 1;
+    }
+  return kept;
 }
 
 /** What was posted and told for each event is what that event said, not another one's. */
@@ -99,6 +117,7 @@ async function compareEntries(target: Target, book: Book, faults: Faults): Promi
   }
 }
 
+const ORIGINALS = "SELECT encrypted_block FROM oncehook_originals";
 const EFFECTS = "SELECT event_id, times FROM ledger_effects";
 const POSTINGS = "SELECT event_id, account, debit, credit FROM ledger_postings";
 const PAYLOADS = "SELECT event_id, payload FROM oncehook_notifications WHERE topic = 'ledger.posted'";
