@@ -232,6 +232,8 @@ function sourceMethods({ request }: Requests) {
   return {
     sources: {
       list: () => request<api.SourcesView>("GET", "sources"),
+      /** The last hour of each source. */
+      health: () => request<{ readonly items: readonly api.SourceHealthView[] }>("GET", "sources/health"),
       /**
        * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
        * @param source one of the items of the list, or `oauth` for its redirect address

@@ -31,6 +31,7 @@ export type {
   SearchPageView,
   SessionView,
   SignInView,
+  SourceHealthView,
   SourcesView,
   SourceView,
   SuggestionView,

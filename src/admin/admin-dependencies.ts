@@ -14,11 +14,14 @@ import type * as auth from "./access/authenticator.ts";
 import type { ErasureView } from "./erasure-schema.ts";
 import type * as views from "./page-schemas.ts";
 import type { RelearnRequest, RelearnView } from "./schemas.ts";
+import type { SourceHealthView } from "./source-health-schema.ts";
 
 /** The sources: their endpoint URLs, secrets and checks. */
 export interface Sources {
   secretUses(): Promise<readonly StoredCredentialUse[]>;
   list(): Promise<views.SourcesView>;
+  /** Bounded by the counts that are kept, whatever the log holds. */
+  health(): Promise<readonly SourceHealthView[]>;
   /** When the secrets of a source's tenants were used; `absent` where there is no such source with tenants. */
   tenants(source: string, tenant: string | undefined, page: Page): Promise<readonly StoredTenantUses[] | "absent">;
   /** One check at a time. */

@@ -20,3 +20,4 @@ export type * from "./problem-schemas.ts";
 export type * from "./request-parameters.ts";
 export type * from "./schemas.ts";
 export type { SEARCH_QUERY } from "./search/search-routes.ts";
+export type { SourceHealthView } from "./source-health-schema.ts";

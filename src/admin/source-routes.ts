@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH, sandboxAuthorize, sandboxToken } from "../oauth/index.ts";
 import type { Page } from "../store/index.ts";
 import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
@@ -8,10 +9,16 @@ import { HIDDEN_ROUTE, HttpError, operation } from "./operation.ts";
 import { anyText, SANDBOX_REQUEST, SANDBOX_SOURCE_REQUEST } from "./page-schemas.ts";
 import { filterText, PAGE_QUERY, pageOf, text } from "./request-parameters.ts";
 import { RELEARN_REQUEST } from "./schemas.ts";
+import { SOURCE_HEALTH } from "./source-health-schema.ts";
 
 const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
   responses: { 200: ["All of it.", "Sources"] },
+});
+const HEALTH = operation({
+  summary: "How each source fares",
+  description: "The outcomes and the p99 of its last hour, its platform's deadline, and its last callback.",
+  responses: { 200: ["All of them.", { shape: z.strictObject({ items: z.array(SOURCE_HEALTH) }) }] },
 });
 const CHECK = operation({
   summary: "Check the registered addresses",
@@ -62,6 +69,7 @@ function isNetwork(text: string): boolean {
 export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
   const { sources, log } = deps;
   app.get("/api/v1/sources", LIST, async () => sources.list());
+  app.get("/api/v1/sources/health", HEALTH, async () => ({ items: [...(await sources.health())] }));
   app.get("/api/v1/sources/:source/tenants", TENANTS, async ({ params: { source }, query }) => {
     const list = async (page: Page) => {
       const tenants = await sources.tenants(source, query.tenant, page);

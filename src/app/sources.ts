@@ -17,6 +17,7 @@ import {
   sourceAuthentication,
 } from "./describe-source.ts";
 import type { Services } from "./services.ts";
+import { sourceHealth } from "./source-health.ts";
 
 const OAUTH = "oauth";
 
@@ -71,6 +72,14 @@ export function createSources({ config, services, secrets: secretsNow, origins }
         oauth: handlesSignIns ? { redirect_uri: redirect.uri, start_url: startUrl } : null,
         handlers: handlerViews(registry, config.handlerTimeoutMs),
       };
+    },
+    async health() {
+      await rollups.flush();
+      const platform = { source: source.name, title: undefined, deadlineSeconds: undefined };
+      const others = configured.map(({ name, definition: { facts } }) => {
+        return { source: name, title: facts.title, deadlineSeconds: facts.deadlineSeconds };
+      });
+      return sourceHealth(store, [...(config.servesPlatform ? [platform] : []), ...others], clock.now());
     },
     async tenants(name, tenant, page) {
       const known = configured.find((one) => one.name === name);

@@ -42,6 +42,10 @@ it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { 
         await go(page, shown);
         found[shown[0]] = await violations(page);
       }
+      const { items } = (await receiver.admin("/api/v1/problems")).body as { items: { id: string }[] };
+      await go(page, [`/problems/${items[0]?.id}`, "Problems"]);
+      await page.getByRole("region", { name: "The error with its stack" }).waitFor();
+      found.problem = await violations(page);
       expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
       expect(problems).toEqual([]);
     },

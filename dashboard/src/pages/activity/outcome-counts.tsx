@@ -1,17 +1,11 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type OutcomeCounts as Counts, outcomeCounts } from "oncehook/admin-client";
 import { api } from "../../client.ts";
+import { GROUPS } from "../../parts/outcome-groups.ts";
 import { type ActivitySearch, isNarrowed, TIME_PRESETS } from "./activity-filters.ts";
 
 const EVERY_MS = 15_000;
 const COUNT = new Intl.NumberFormat();
-const GROUPS = [
-  { name: "handled", label: "Handled", tone: "success" },
-  { name: "duplicates", label: "Duplicates", tone: "quiet" },
-  { name: "ignored", label: "Ignored", tone: "quiet" },
-  { name: "refused", label: "Refused", tone: "refused" },
-  { name: "failed", label: "Failed", tone: "failed" },
-] as const;
 
 interface Props {
   readonly search: ActivitySearch;

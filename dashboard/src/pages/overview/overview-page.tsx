@@ -1,19 +1,19 @@
-import { Alert, SegmentedControl, Stack, Text } from "@mantine/core";
+import { SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { OverviewView } from "oncehook/admin-client";
-import { type ReactNode, useEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { api } from "../../client.ts";
-import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Rows } from "../../parts/rows.tsx";
 import { Time, useIsPast } from "../../parts/time.tsx";
 import { overviewSearch } from "../../search.ts";
-import type { AlertView } from "../../views.ts";
-import { Charts } from "./charts.tsx";
 import { type LiveTallyState, useLiveTally } from "./live-tally.ts";
-import { OverviewNumbers } from "./numbers.tsx";
+import { OutcomeChart } from "./outcome-chart.tsx";
+import "./overview.css";
+import { ProblemCards } from "./problem-cards.tsx";
+import { SourceRows } from "./source-rows.tsx";
+import { StateSentence } from "./state-sentence.tsx";
 
 const route = getRouteApi("/inside/");
 const EVERY_MS = 15_000;
@@ -24,7 +24,9 @@ const SPANS = [
   { value: "day", label: "Day" },
   { value: "month", label: "Month" },
 ];
+const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
+/** Whether all is well, what is wrong, how each source fares, and the outcomes over time: one screen. */
 export function OverviewPage() {
   const { span = "hour" } = overviewSearch(route.useSearch());
   const navigate = route.useNavigate();
@@ -38,7 +40,8 @@ export function OverviewPage() {
   useFresh(now, overview.data?.read);
   return (
     <>
-      <PageTitle title="Overview" description="Outcomes, latency, and what needs attention.">
+      <PageTitle title="Overview">
+        {overview.data !== undefined && <AsOf at={overview.data.readAt} now={now} />}
         <SegmentedControl
           aria-label="Time range"
           data={SPANS}
@@ -50,7 +53,7 @@ export function OverviewPage() {
       {overview.isError && (
         <Problem error={overview.error} title="The overview could not be read" again={() => void overview.refetch()} />
       )}
-      {overview.data !== undefined && <OverviewContent {...overview.data} now={now} />}
+      {overview.data !== undefined && <OverviewContent {...overview.data} />}
     </>
   );
 }
@@ -70,127 +73,36 @@ function useFresh(now: LiveTallyState, read: OverviewView | undefined): void {
   }, [now, queries]);
 }
 
-interface Props {
-  readonly read: OverviewView;
-  readonly readAt: number;
-  readonly now: LiveTallyState;
-}
-
-function OverviewContent({ read, readAt, now }: Props) {
+function OverviewContent({ read, readAt }: { readonly read: OverviewView; readonly readAt: number }) {
   const isStale = useIsPast(readAt + STALE_AFTER_MS);
   return (
-    <Stack gap="xl">
-      <AsOf at={readAt} isStale={isStale} now={now} />
-      <NeedsAttention overview={read} isStale={isStale} />
-      <OpenAlerts alerts={read.alerts} />
-      <OverviewNumbers overview={read} now={typeof now === "object" ? now : undefined} />
-      <Charts overview={read} />
-    </Stack>
+    <div className="overview">
+      <StateSentence overview={read} isStale={isStale} />
+      <ProblemCards overview={read} isStale={isStale} />
+      <SourceRows />
+      <OutcomeChart overview={read} />
+    </div>
   );
 }
 
 interface AsOfProps {
   /** When the numbers were read, in milliseconds. */
   readonly at: number;
-  readonly isStale: boolean;
   readonly now: LiveTallyState;
 }
 
-/** The age of the numbers, and whether they update by themselves. */
-function AsOf({ at, isStale, now }: AsOfProps) {
+/** The age of the numbers, the rate, and whether they update by themselves. */
+function AsOf({ at, now }: AsOfProps) {
+  const isStale = useIsPast(at + STALE_AFTER_MS);
+  const rate = typeof now === "object" ? now.rate : undefined;
   return (
-    <Text size="sm" fw={isStale ? 600 : 400}>
+    <span className="as-of" data-stale={isStale}>
+      {rate !== undefined && `${RATE.format(rate)} callbacks/s · `}
       As of <Time at={new Date(at).toISOString()} />
       <span role="status">
         {isStale && "; updates have stopped"}
         {now === "disconnected" && "; live updates disconnected"}
       </span>
-    </Text>
-  );
-}
-
-function AlertState({ alert: { state, muted_until, muted_by, reason } }: { readonly alert: AlertView }) {
-  if (muted_until === null) return state;
-  return (
-    <span title={reason ?? undefined}>
-      muted until <Time at={muted_until} /> by {muted_by}
     </span>
-  );
-}
-
-/** Alerts that are open or muted; nothing where there is none. */
-function OpenAlerts({ alerts }: { readonly alerts: readonly AlertView[] }) {
-  if (alerts.length === 0) return null;
-  return (
-    <section aria-labelledby="alerts">
-      <h2 id="alerts">Alerts</h2>
-      <Rows
-        caption="Alerts"
-        columns={[
-          { head: "Alert", cell: ({ kind }) => kind },
-          { head: "Source", cell: ({ source }) => source ?? "–" },
-          { head: "Target", cell: ({ subject }) => subject ?? "–" },
-          { head: "Since", cell: ({ since }) => <Time at={since} relative /> },
-          { head: "State", cell: (alert) => <AlertState alert={alert} /> },
-        ]}
-        rows={alerts}
-        keyOf={({ kind, source, subject }) => `${kind} ${source} ${subject}`}
-      />
-    </section>
-  );
-}
-
-/** The page with the remedy. */
-const LINKS: Readonly<Record<string, ReactNode>> = {
-  exhausted_failures: (
-    <PageLink to="/problems" search={{ failure_state: "exhausted" }}>
-      View failures
-    </PageLink>
-  ),
-  rejected_failures: (
-    <PageLink to="/problems" search={{ failure_state: "rejected" }}>
-      View failures
-    </PageLink>
-  ),
-  dead_notifications: (
-    <PageLink to="/problems" search={{ kind: "delivery" }}>
-      View deliveries
-    </PageLink>
-  ),
-  refused_source: (
-    <PageLink to="/problems" search={{ kind: "refusal" }}>
-      View refused callbacks
-    </PageLink>
-  ),
-  previous_secret_in_use: <PageLink to="/sources">View secrets</PageLink>,
-};
-
-interface NeedsAttentionProps {
-  readonly overview: OverviewView;
-  /** Whether it is too old to say that all is well. */
-  readonly isStale: boolean;
-}
-
-/** The problems that do not resolve by themselves. */
-function NeedsAttention({ overview: { needs_attention }, isStale }: NeedsAttentionProps) {
-  return (
-    <section aria-labelledby="needs">
-      <h2 id="needs">Needs attention</h2>
-      {needs_attention.length === 0 ? (
-        <Alert color={isStale ? "gray" : "green"} variant="outline">
-          {isStale ? "Nothing needed attention at the last update." : "Nothing needs attention."}
-        </Alert>
-      ) : (
-        <Alert color="orange" variant="outline">
-          <ul className="plain-list">
-            {needs_attention.map(({ kind, message }) => (
-              <li key={`${kind} ${message}`}>
-                {message} {LINKS[kind]}
-              </li>
-            ))}
-          </ul>
-        </Alert>
-      )}
-    </section>
   );
 }

@@ -1,9 +1,9 @@
 import { Anchor, Text } from "@mantine/core";
 import { outcomeCounts } from "oncehook/admin-client";
 import { Facts } from "../../parts/facts.tsx";
+import { GROUPS } from "../../parts/outcome-groups.ts";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import type { SourceView } from "../../views.ts";
-import { GROUPS } from "../overview/outcome-groups.ts";
 
 const PROOFS = {
   signs: "Tested with the platform's SDK, which signs",

@@ -1,0 +1,126 @@
+import { type OverviewView, outcomeCounts } from "oncehook/admin-client";
+import { type KeyboardEvent, useState } from "react";
+import { GROUPS } from "../../parts/outcome-groups.ts";
+import { PageLink } from "../../parts/page-link.tsx";
+import { Rows } from "../../parts/rows.tsx";
+import { milliseconds, Time } from "../../parts/time.tsx";
+import { type TimeZone, timeParts, useTimeZone } from "../../parts/time-zone.tsx";
+import type { Bucket } from "../../views.ts";
+import { Figure } from "./figure.tsx";
+
+const COUNT = new Intl.NumberFormat();
+/** A label below each so many bars. */
+const TICK_EVERY = { hour: 10, day: 16, month: 30 } as const;
+
+/** Outcomes over time, stacked in the order of the legend. Each bar and number leads to its callbacks. */
+export function OutcomeChart({ overview }: { readonly overview: OverviewView }) {
+  const { buckets, span, step_seconds, totals, from } = overview;
+  const [pointed, setPointed] = useState<number>();
+  const zone = useTimeZone();
+  const bars = buckets.map(({ outcomes }) => outcomeCounts(outcomes));
+  const most = niceTop(Math.max(...bars.map(sumOf)));
+  const at = pointed === undefined ? undefined : buckets[pointed];
+  const counts = (pointed === undefined ? undefined : bars[pointed]) ?? outcomeCounts(totals.outcomes);
+  const range = at === undefined ? { from } : rangeOf(at, step_seconds);
+  return (
+    <section aria-labelledby="outcomes">
+      <h2 id="outcomes">
+        Outcomes
+        <span className="quiet">{at === undefined ? "" : labelOf(at.at, span, zone)}</span>
+      </h2>
+      <ul className="legend" aria-label="Legend">
+        {GROUPS.map(({ name, label }) => (
+          <li key={name} data-group={name}>
+            {label} <Figure count={counts[name]} search={{ ...range, outcome: name }} label={label} />
+          </li>
+        ))}
+      </ul>
+      <div className="chart">
+        <span className="chart-top">{COUNT.format(most)}</span>
+        {/* biome-ignore lint/a11y/useSemanticElements: the bars are links, and the arrow keys go through them. */}
+        <div className="bars" role="group" aria-label="Callbacks over time" onKeyDown={moveFocus}>
+          {buckets.map((bucket, index) => (
+            <PageLink
+              key={bucket.at}
+              to="/activity"
+              search={rangeOf(bucket, step_seconds)}
+              underline="never"
+              tabIndex={index === buckets.length - 1 ? 0 : -1}
+              className="bar"
+              aria-label={`${labelOf(bucket.at, span, zone)}: ${textOf(bucket)}`}
+              onPointerEnter={() => setPointed(index)}
+              onPointerLeave={() => setPointed(undefined)}
+              onFocus={() => setPointed(index)}
+              onBlur={() => setPointed(undefined)}
+            >
+              {GROUPS.map(({ name }) => {
+                const count = bars[index]?.[name] ?? 0;
+                return count === 0 ? null : (
+                  <i key={name} data-group={name} style={{ height: `${(count / most) * 100}%` }} />
+                );
+              })}
+            </PageLink>
+          ))}
+        </div>
+        <div className="ticks" aria-hidden="true">
+          {buckets.map(({ at: start }, index) => (
+            <span key={start}>{index % TICK_EVERY[span] === 0 && labelOf(start, span, zone)}</span>
+          ))}
+        </div>
+      </div>
+      <details>
+        <summary>Show as table</summary>
+        <BucketRows buckets={buckets} />
+      </details>
+    </section>
+  );
+}
+
+function sumOf(counts: ReturnType<typeof outcomeCounts>): number {
+  return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
+}
+
+/** The next of 1, 2, 5, 10, 20, 50 and so on. */
+function niceTop(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(most, 1)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((top) => top >= most) ?? 10 * power;
+}
+
+function rangeOf({ at }: Bucket, stepSeconds: number): { readonly from: string; readonly to: string } {
+  return { from: at, to: new Date(Date.parse(at) + stepSeconds * 1_000).toISOString() };
+}
+
+function textOf({ outcomes }: Bucket): string {
+  const counts = outcomeCounts(outcomes);
+  const parts = GROUPS.filter(({ name }) => counts[name] > 0).map(({ name, label }) => `${label} ${counts[name]}`);
+  return parts.length === 0 ? "no callback" : parts.join(", ");
+}
+
+function labelOf(start: string, span: OverviewView["span"], zone: TimeZone): string {
+  const { date, clock } = timeParts(start, zone);
+  if (span === "hour") return clock.slice(0, 5);
+  return span === "month" && clock.startsWith("00:") ? date : `${date} ${clock.slice(0, 5)}`;
+}
+
+/** The arrow keys go from bar to bar, of which one is in the tab order. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowLeft: "previousElementSibling", ArrowRight: "nextElementSibling" } as const;
+  const sibling = event.key in step ? step[event.key as keyof typeof step] : undefined;
+  if (sibling === undefined) return;
+  event.preventDefault();
+  ((event.target as Element)[sibling] as HTMLElement | null)?.focus();
+}
+
+function BucketRows({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  const columns = [
+    { head: "Start", cell: ({ at }: Bucket) => <Time at={at} /> },
+    ...GROUPS.map(({ name, label }) => ({
+      head: label,
+      cell: ({ outcomes }: Bucket) => outcomeCounts(outcomes)[name],
+    })),
+    { head: "p50", cell: ({ p50_ms }: Bucket) => milliseconds(p50_ms) },
+    { head: "p99", cell: ({ p99_ms }: Bucket) => milliseconds(p99_ms) },
+  ];
+  const rows = buckets.filter(({ outcomes }) => Object.keys(outcomes).length > 0);
+  return <Rows caption="Callbacks over time" columns={columns} rows={rows} keyOf={({ at }) => at} />;
+}

@@ -1,0 +1,209 @@
+import type { OverviewView } from "oncehook/admin-client";
+import type { ReactNode } from "react";
+import { api } from "../../client.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { MuteButton } from "../../parts/mute-button.tsx";
+import { PageLink } from "../../parts/page-link.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useMayChange } from "../../session.ts";
+import type { AlertView } from "../../views.ts";
+
+/** Their room is always there, so that the chart never moves. */
+const MOST = 6;
+const MOST_ALERTS = 2;
+const COUNT = new Intl.NumberFormat();
+
+interface Props {
+  readonly overview: OverviewView;
+  readonly isStale: boolean;
+}
+
+/** Problems with the next step, the most frequent first; then alerts and secrets. */
+export function ProblemCards({ overview: { problems, alerts, needs_attention }, isStale }: Props) {
+  const notes = needs_attention.filter(({ kind }) => kind === "previous_secret_in_use");
+  const rest = [
+    ...alerts.slice(0, MOST_ALERTS).map((alert) => <AlertCard key={`${alert.kind} ${alert.source}`} alert={alert} />),
+    ...notes.map(({ kind, count, message }) => <SecretCard key={kind} count={count} message={message} />),
+  ];
+  const shown = problems.top.slice(0, MOST - Math.min(rest.length, MOST_ALERTS + 1));
+  const isEmpty = shown.length + rest.length === 0;
+  return (
+    <section className="cards" aria-labelledby="needs">
+      <h2 id="needs">
+        Needs attention
+        {problems.open > shown.length && (
+          <PageLink to="/problems" underline="hover">
+            All {problems.open} problems
+          </PageLink>
+        )}
+      </h2>
+      {isEmpty ? (
+        <p className="card-none" data-stale={isStale}>
+          <Icon name="check" />
+          {isStale ? "Nothing needed attention at the last update." : "Nothing needs attention."}
+        </p>
+      ) : (
+        <ul>
+          {shown.map((problem) => (
+            <ProblemCard key={problem.id} problem={problem} />
+          ))}
+          {rest}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const KINDS: Readonly<Record<string, { readonly label: string; readonly tone: string; readonly step: string }>> = {
+  failure: { label: "failed", tone: "failed", step: "Dry run, then replay" },
+  refusal: { label: "refused", tone: "refused", step: "See the remedy" },
+  delivery: { label: "not delivered", tone: "failed", step: "Deliver again" },
+};
+
+function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {
+  const { id, kind, source, title, count, since } = problem;
+  const { label, tone, step } = KINDS[kind] ?? { label: kind, tone: "failed", step: "Open" };
+  const mayChange = useMayChange();
+  return (
+    <Card
+      head={
+        <>
+          <span className="outcome" data-tone={tone}>
+            {COUNT.format(count)} {label}
+          </span>
+          <span className="quiet">{source}</span>
+        </>
+      }
+      link={
+        <PageLink to="/problems/$id" params={{ id }} underline="never" className="card-link">
+          {title}
+        </PageLink>
+      }
+      since={since}
+      step={step}
+      action={
+        mayChange && (
+          <MuteButton
+            name={title}
+            isMuted={false}
+            isIcon
+            mute={(body) => api.problems.mute(id, body)}
+            unmute={() => api.problems.unmute(id)}
+          />
+        )
+      }
+    />
+  );
+}
+
+const ALERTS: Readonly<Record<AlertView["kind"], string>> = {
+  failures: "events fail at every attempt",
+  accepted: "accepted events wait too long",
+  signatures: "signatures are refused",
+  silence: "no callback comes",
+};
+
+function AlertCard({ alert }: { readonly alert: AlertView }) {
+  const { kind, source, subject, since, muted_until, muted_by, reason } = alert;
+  const target = { kind, source, subject };
+  const name = [source, subject].filter((part) => part !== "").join(" ");
+  const mayChange = useMayChange();
+  return (
+    <Card
+      head={
+        <>
+          <span className="outcome" data-tone={muted_until === null ? "failed" : "quiet"}>
+            alert {kind}
+          </span>
+          <span className="quiet">{name}</span>
+        </>
+      }
+      link={<AlertLink alert={alert}>{`${name}: ${ALERTS[kind]}`}</AlertLink>}
+      since={since}
+      step={
+        muted_until === null ? (
+          "Open"
+        ) : (
+          <span title={reason ?? undefined}>
+            Muted until <Time at={muted_until} /> by {muted_by}
+          </span>
+        )
+      }
+      action={
+        mayChange && (
+          <MuteButton
+            name={`alert ${kind} of ${name}`}
+            isMuted={muted_until !== null}
+            isIcon
+            mute={(body) => api.alerts.mute({ ...target, ...body })}
+            unmute={() => api.alerts.unmute(target)}
+          />
+        )
+      }
+    />
+  );
+}
+
+/** The list that shows the cause of an alert. */
+function AlertLink({ alert: { kind, source, subject }, children }: { alert: AlertView; children: ReactNode }) {
+  const type = subject === "" ? {} : { event_type: subject };
+  if (kind === "failures" || kind === "signatures")
+    return (
+      <PageLink to="/problems" search={{ source, ...type }} underline="never" className="card-link">
+        {children}
+      </PageLink>
+    );
+  const outcome = kind === "accepted" ? { outcome: "accepted" } : {};
+  return (
+    <PageLink to="/activity" search={{ source, ...type, ...outcome }} underline="never" className="card-link">
+      {children}
+    </PageLink>
+  );
+}
+
+function SecretCard({ count, message }: { readonly count: number; readonly message: string }) {
+  return (
+    <Card
+      head={
+        <span className="outcome" data-tone="refused">
+          {count} previous {count === 1 ? "secret" : "secrets"} in use
+        </span>
+      }
+      link={
+        <PageLink to="/sources" underline="never" className="card-link">
+          {message}
+        </PageLink>
+      }
+      step="View secrets"
+    />
+  );
+}
+
+interface CardProps {
+  readonly head: ReactNode;
+  readonly link: ReactNode;
+  readonly since?: string;
+  readonly step: ReactNode;
+  readonly action?: ReactNode;
+}
+
+/** The whole card is the link; a button in it lies above. */
+function Card({ head, link, since, step, action }: CardProps) {
+  return (
+    <li className="card">
+      <div className="card-head">
+        {head}
+        {action}
+      </div>
+      {link}
+      <div className="card-foot">
+        {since !== undefined && (
+          <span>
+            since <Time at={since} />
+          </span>
+        )}
+        <span className="card-step">{step}</span>
+      </div>
+    </li>
+  );
+}

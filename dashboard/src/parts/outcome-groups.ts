@@ -1,0 +1,8 @@
+/** Outcomes in the groups of `outcomeCounts`: a chart of forty codes says nothing. All charts and legends have this order. */
+export const GROUPS = [
+  { name: "handled", label: "Handled", tone: "success" },
+  { name: "duplicates", label: "Duplicates", tone: "quiet" },
+  { name: "ignored", label: "Ignored", tone: "quiet" },
+  { name: "refused", label: "Refused", tone: "refused" },
+  { name: "failed", label: "Failed", tone: "failed" },
+] as const;

@@ -1,0 +1,230 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { hmac, stripe } from "../../src/sources/platforms/index.ts";
+import { breaking } from "../support/breaking.ts";
+import { execute } from "../support/execute.ts";
+import { event, payment, type TestReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 180_000;
+const PATIENCE_MS = 60_000;
+const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
+const WIDE = { viewport: { width: 1_440, height: 900 } };
+const SHOP = { signature: { header: "X-Signature", encoding: "hex" }, signed: "{body}" } as const;
+const shop = (secret: string) => hmac({ ...SHOP, secret, id: "body.id", type: "body.type" });
+const SECRET = "the secret of the shop";
+
+/** Sends callbacks to a source that signs the body. */
+async function call(receiver: TestReceiver, source: string, count: number, { secret = SECRET, from = "203.0.113.7" }) {
+  for (let sent = 0; sent < count; sent += 1) {
+    const body = Buffer.from(JSON.stringify({ id: `${source}-${secret.length}-${sent}`, type: "order" }));
+    const signature = shop(secret).sign?.({ body, now: new Date() })["X-Signature"] ?? "";
+    const headers = { "x-signature": signature, "x-forwarded-for": from, "x-forwarded-proto": "https" };
+    await fetch(`${receiver.publicOrigin}/api/${source}/callback`, { method: "POST", body, headers });
+  }
+}
+
+const chartTop = async (page: Page) => (await page.locator(".bars").boundingBox())?.y;
+const rowOf = (page: Page, source: string) => page.locator(".source-table tbody tr").filter({ hasText: source });
+
+it(
+  "a source whose callbacks are all refused is named with count and since, one click from its remedy",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(
+      async ({ page, receiver, problems }) => {
+        await call(receiver, "github", 12, {});
+        await call(receiver, "github", 20, { secret: "another secret" });
+        await call(receiver, "shop", 12, {});
+        // Forged callbacks from one address beside authentic ones are no problem.
+        await call(receiver, "shop", 20, { secret: "another secret", from: "198.51.100.9" });
+        await page.goto("/");
+        await signIn(page);
+        const card = page.locator(".card");
+        await expectShown(card.getByText("20 refused"));
+        expect(await card.count()).toBe(1);
+        expect(await card.textContent()).toMatch(/github.*since/);
+        await card.getByRole("link").click();
+        const panel = page.getByRole("complementary", { name: "Problem" });
+        await expectShown(panel.getByText(/Compare /).first());
+        await expectShown(panel.getByText("X-Signature").first());
+        await expectShown(panel.getByText("Last good at"));
+        await expectShown(panel.getByText(/203\.0\.113/));
+        await panel.getByRole("link", { name: "20 callbacks in Activity" }).click();
+        await until(async () => (await page.locator(".activity-row").count()) === 20, PATIENCE_MS);
+        expect(problems).toEqual([]);
+      },
+      { env: { ...OPEN, TRUST_PROXY: "127.0.0.1" }, sources: { github: shop(SECRET), shop: shop(SECRET) } },
+      WIDE,
+    ),
+);
+
+it("41 failures of a cause are mended with three clicks from the overview", { timeout: LIMIT_MS }, () => {
+  const { broken, handlers } = breaking({ paid: "no row" });
+  return withDashboard(
+    async ({ page, receiver }) => {
+      for (let at = 0; at < 41; at += 1) await receiver.send(event("paid", {}, { event_id: `paid_${at}` }));
+      broken.delete("paid");
+      await page.goto("/");
+      await signIn(page);
+      await page.locator(".card").getByRole("link").click();
+      await page.getByRole("button", { name: "Dry run one" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Replay all 41" }).click();
+      await expectShown(page.getByText("Replayed: 41 of 41. 41 succeeded"));
+      expect(await receiver.count("oncehook_failures")).toBe(0);
+    },
+    { handlers, env: OPEN, bulkPollMs: 50 },
+    WIDE,
+  );
+});
+
+it("a problem is muted with two clicks from the overview", { timeout: LIMIT_MS }, () => {
+  const { handlers } = breaking({ paid: "no row" });
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("paid", {}));
+      await page.goto("/");
+      await signIn(page);
+      await page
+        .locator(".card")
+        .getByRole("button", { name: /^Mute: / })
+        .click();
+      await page.getByRole("button", { name: "For 1 hour" }).click();
+      await expectShown(page.getByText("Nothing needs attention."));
+      expect(await receiver.count("oncehook_audit", "action = 'problem.mute' AND outcome = 'done'")).toBe(1);
+    },
+    { handlers, env: OPEN },
+    WIDE,
+  );
+});
+
+it("the overview fits a screen with five sources and an open alert, which moves the chart by no pixel", {
+  timeout: LIMIT_MS,
+}, () => {
+  const { handlers } = breaking({ a: "no a", b: "no b", c: "no c", d: "no d", e: "no e", f: "no f", g: "no g" });
+  const sources = {
+    one: shop(SECRET),
+    two: shop(SECRET),
+    three: shop(SECRET),
+    billing: stripe({ secret: "whsec_of_it" }),
+  };
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      await page.goto("/");
+      await signIn(page);
+      await expectShown(rowOf(page, "billing"));
+      const before = await chartTop(page);
+      await execute(
+        receiver.target,
+        `INSERT INTO oncehook_alerts (kind, source, subject, is_open, number, since, notified_count, notified_at)
+          VALUES ('silence', 'billing', '', 1, 1, '2026-01-01T00:00:00.000Z', 1, '2026-01-01T00:00:00.000Z')`,
+      );
+      for (const type of "abcdefg") await receiver.send(event(type, {}));
+      await expectShown(page.getByText("billing: no callback comes"));
+      expect(await chartTop(page)).toBe(before);
+      expect(await page.locator(".source-table tbody tr").count()).toBe(5);
+      const size = await page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");
+      expect(size).toEqual([1_440, 900]);
+      await page.getByRole("button", { name: /^Mute: alert silence of billing/ }).click();
+      await page.getByRole("button", { name: "For 8 hours" }).click();
+      await expectShown(page.getByText(/^Muted until .* by token$/));
+      expect(await chartTop(page)).toBe(before);
+      expect(problems).toEqual([]);
+    },
+    { handlers, env: OPEN, sources },
+    WIDE,
+  );
+});
+
+it("every figure, and every bar, leads to a list of so many callbacks", { timeout: LIMIT_MS }, () => {
+  const { handlers } = breaking({ paid: "no row" });
+  return withDashboard(
+    async ({ page, receiver }) => {
+      for (let at = 0; at < 5; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
+      for (let at = 0; at < 2; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
+      for (let at = 0; at < 3; at += 1) await receiver.send(payment(), { secret: "another secret of the same length" });
+      for (let at = 0; at < 4; at += 1) await receiver.send(event("paid", {}));
+      await page.goto("/");
+      await signIn(page);
+      const legend = page.getByRole("list", { name: "Legend" });
+      const source = rowOf(page, "platform");
+      const figures = [
+        [legend.getByRole("link", { name: "Handled: 5" }), 5],
+        [legend.getByRole("link", { name: "Duplicates: 2" }), 2],
+        [legend.getByRole("link", { name: "Refused: 3" }), 3],
+        [legend.getByRole("link", { name: "Failed: 4" }), 4],
+        [source.getByRole("link", { name: "handled of platform: 5" }), 5],
+        [source.getByRole("link", { name: "refused of platform: 3" }), 3],
+        [source.getByRole("link", { name: "failed of platform: 4" }), 4],
+        [page.locator(".state-sentence").getByRole("link", { name: "4 failed" }), 4],
+      ] as const;
+      for (const [figure, count] of figures) {
+        await figure.click();
+        await until(async () => (await page.locator(".activity-row").count()) === count, PATIENCE_MS);
+        await page.goBack();
+      }
+      // All came in this minute, or a few in the next one.
+      const bars = page.locator(".bar:has(i)");
+      await expectShown(bars.first());
+      const counts = (await bars.first().getAttribute("aria-label"))?.match(/(?<= )\d+(?=,|$)/g) ?? [];
+      await bars.first().click();
+      const sum = counts.reduce((total, count) => total + Number(count), 0);
+      await until(async () => (await page.locator(".activity-row").count()) === sum, PATIENCE_MS);
+    },
+    { handlers, env: OPEN },
+    WIDE,
+  );
+});
+
+it("legend, bars and their text have one order, and the arrow keys go from bar to bar", { timeout: LIMIT_MS }, () => {
+  const { handlers } = breaking({ paid: "no row" });
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("paid", {}));
+      await receiver.send(payment({ event_id: "evt_1" }));
+      await receiver.send(payment({ event_id: "evt_1" }));
+      await page.goto("/");
+      await signIn(page);
+      await page.locator(".bar:has(i[data-group=failed])").last().waitFor();
+      const legend = await page.getByRole("list", { name: "Legend" }).getByRole("listitem").allTextContents();
+      expect(legend.map((text) => text.replace(/\W*\d.*$/, ""))).toEqual([
+        "Handled",
+        "Duplicates",
+        "Ignored",
+        "Refused",
+        "Failed",
+      ]);
+      const bar = page.locator(".bar:has(i[data-group=failed])").last();
+      const parts = await bar.locator("i").all();
+      const groups = await Promise.all(parts.map((part) => part.getAttribute("data-group")));
+      const text = await bar.getAttribute("aria-label");
+      const words = ["Handled", "Duplicates", "Failed"].filter((word) => text?.includes(word));
+      expect(groups).toEqual(words.map((word) => word.toLowerCase()));
+      expect(words.map((word) => text?.indexOf(word))).toEqual(
+        words.map((word) => text?.indexOf(word)).toSorted((a, b) => Number(a) - Number(b)),
+      );
+      await page.locator(".bar").last().focus();
+      await page.keyboard.press("ArrowLeft");
+      expect(await page.evaluate("[...document.querySelectorAll('.bar')].indexOf(document.activeElement)")).toBe(58);
+    },
+    { handlers, env: OPEN },
+    WIDE,
+  );
+});
+
+it("each source has its p99 beside its deadline, without a click", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(payment());
+      await page.goto("/");
+      await signIn(page);
+      await expectShown(rowOf(page, "platform").getByText(/ ms$/));
+      await expectShown(rowOf(page, "billing").getByText("No callback"));
+    },
+    { env: OPEN, sources: { billing: stripe({ secret: "whsec_of_it" }) } },
+    WIDE,
+  ),
+);
