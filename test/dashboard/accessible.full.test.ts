@@ -21,7 +21,7 @@ const PAGES = [
 ] as const;
 
 /** Goes there without a reload, as a click would, and waits until what it shows has been read. */
-async function go(page: Page, [path, heading]: (typeof PAGES)[number]): Promise<void> {
+async function go(page: Page, [path, heading]: readonly [path: string, heading: string]): Promise<void> {
   const steps = `history.pushState({}, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`;
   await page.evaluate(steps);
   await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();

@@ -91,14 +91,14 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await pictures.take(watching, "activity");
 
     await goTo(page, "Problems");
-    await page
-      .locator(".problem-row", { hasText: /the[ _]books[ _]are[ _]closed/ })
-      .locator(".cell-what")
-      .click();
-    await page.getByRole("region", { name: "The error with its stack" }).waitFor();
+    const problem = page.locator(".problem-row", { hasText: /the[ _]books[ _]are[ _]closed/ });
+    await problem.waitFor();
+    // A stack would show the folders of this machine.
     await pictures.take(page, "problems");
+    await problem.locator(".cell-what").click();
     await execute(target, open);
-    await page.getByRole("button", { name: "Dry run one" }).click();
+    await page.getByRole("link", { name: failed }).click();
+    await page.getByRole("button", { name: `Dry run: ${failed}` }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("nothing has changed").waitFor();
     await dialog.getByText("INSERT INTO orders").waitFor();
@@ -108,7 +108,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
 
-    await page.getByRole("button", { name: "Dry run one" }).click();
+    await page.getByRole("button", { name: `Dry run: ${failed}` }).click();
     await dialog.getByRole("button", { name: "Replay this" }).click();
     await page.getByText(`${failed} was run now: success.`).waitFor();
     await page.keyboard.press("Escape");
