@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { historyOf } from "../../src/retry/backfill-history.ts";
 import type { BackfillPosition, Store } from "../../src/store/index.ts";
 import { createOriginalMerger } from "../../src/upkeep/index.ts";
-import { DIALECTS, withStore } from "../support/databases.ts";
+import { describeFullOnPostgres, withStore } from "../support/databases.ts";
 import { newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
 import { originalsKeeper } from "../support/originals.ts";
@@ -27,7 +27,7 @@ async function keepAll(store: Store, { keep }: ReturnType<typeof originalsKeeper
   }
 }
 
-describe.each(DIALECTS)("the history of a source on %s", (dialect) => {
+describeFullOnPostgres("the history of a source on %s", (dialect) => {
   it.each([1, 3, 4, 5, 8])(
     "a history that stops after %i events goes on where blocks were merged meanwhile, and misses none",
     (stop) =>

@@ -93,24 +93,28 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
       expect(await ranFor(target, "shop")).toHaveLength(4);
     }));
 
-  it("a renamed handler does not run again what it handled under its former name, unless that is asked for", () =>
-    withMigrated(dialect, async (target) => {
-      let isDown = false;
-      const handlers = [handlerOf("audit", "order", () => isDown)];
-      await withShop(target, { handlers, env: { RETRY_MAX: "0" } }, async (receiver) => {
-        for (const id of IDS.slice(0, 3)) await deliverToShop(receiver, { id });
-        isDown = true;
-        await deliverToShop(receiver, { id: "evt_4" });
-      });
-      const renamed = [handlerOf("ledger")];
-      const dryRun = await backfill(target, renamed, { handler: "shop#ledger", isDryRun: true });
-      expect(dryRun).toMatchObject({ accepted: 1, heldBack: 3, heldBackByHandler: { "shop#audit": 3 } });
-      // The event that failed under the former name has not been handled by any.
-      const report = await backfill(target, renamed, { handler: "shop#ledger" });
-      expect(report).toMatchObject({ accepted: 1, heldBack: 3, heldBackByHandler: { "shop#audit": 3 } });
-      const again = await backfill(target, renamed, { handler: "shop#ledger", includesFormer: true });
-      expect(again).toMatchObject({ accepted: 3, heldBack: 0, alreadyTaken: 1 });
-    }));
+  it(
+    "a renamed handler does not run again what it handled under its former name, unless that is asked for",
+    { tags: "full" },
+    () =>
+      withMigrated(dialect, async (target) => {
+        let isDown = false;
+        const handlers = [handlerOf("audit", "order", () => isDown)];
+        await withShop(target, { handlers, env: { RETRY_MAX: "0" } }, async (receiver) => {
+          for (const id of IDS.slice(0, 3)) await deliverToShop(receiver, { id });
+          isDown = true;
+          await deliverToShop(receiver, { id: "evt_4" });
+        });
+        const renamed = [handlerOf("ledger")];
+        const dryRun = await backfill(target, renamed, { handler: "shop#ledger", isDryRun: true });
+        expect(dryRun).toMatchObject({ accepted: 1, heldBack: 3, heldBackByHandler: { "shop#audit": 3 } });
+        // The event that failed under the former name has not been handled by any.
+        const report = await backfill(target, renamed, { handler: "shop#ledger" });
+        expect(report).toMatchObject({ accepted: 1, heldBack: 3, heldBackByHandler: { "shop#audit": 3 } });
+        const again = await backfill(target, renamed, { handler: "shop#ledger", includesFormer: true });
+        expect(again).toMatchObject({ accepted: 3, heldBack: 0, alreadyTaken: 1 });
+      }),
+  );
 
   it("a source that keeps no originals has no history, and one type has only its own", () =>
     withMigrated(dialect, async (target) => {
@@ -122,7 +126,24 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
       expect(await backfill(target, handlers, { type: "order", isDryRun: true })).toMatchObject({ accepted: 4 });
     }));
 
-  it("events that are older than --since are left out, and so are those whose records may be gone", () =>
+  it("events are left out whose records may be gone by now", () =>
+    withMigrated(dialect, async (target) => {
+      const came = new Date(Date.now() - 40 * 86_400_000);
+      await withShop(target, { handlers: [REFUNDS], clock: { now: () => came } }, async (receiver) => {
+        const time = Math.floor(came.getTime() / 1_000);
+        expect((await deliverToShop(receiver, { id: "evt_1", time })).status).toBe(200);
+      });
+      await execute(target, "UPDATE oncehook_originals SET keep_until = '2099-01-01T00:00:00.000Z'");
+      const acceptedWith = async (env: Record<string, string>) => {
+        const config = testConfig(target, env, { sources: { shop: shop({ hasSignedTime: true }) } });
+        const loaded = { config, handlers: [REFUNDS, handlerOf()], migrations: [] };
+        return (await backfillOnce(loaded, { ...ALL, isDryRun: true })).accepted;
+      };
+      expect(await acceptedWith({ RECORD_RETENTION_DAYS: "30" })).toBe(0);
+      expect(await acceptedWith({})).toBe(1);
+    }));
+
+  it("events that are older than --since are left out", () =>
     withMigrated(dialect, async (target) => {
       await ignoreOrders(target);
       const handlers = [REFUNDS, handlerOf()];
@@ -174,42 +195,46 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
         expect((await ranFor(target, `shop/${tenant}#crm`)).toSorted()).toEqual(["evt_1", "evt_2"]);
     }));
 
-  it("a receiver works on a backfill that the admin API started, and an operator pauses, resumes and cancels it", () =>
-    withMigrated(dialect, async (target) => {
-      await ignoreOrders(target);
-      const handlers = [REFUNDS, handlerOf()];
-      const asked = { handler: "shop", event_type: "order", since: "2026-01-01T00:00:00+01:00" };
-      await withShop(target, { handlers, backfillPollMs: 20 }, async (receiver) => {
-        const preview = await post(receiver, "/api/v1/backfills?dry_run=true", asked);
-        expect(preview).toMatchObject({
-          status: 200,
-          body: { accepted: 4, accepted_by_type: { order: 4 }, is_complete: true, sample: { run: 4, failed: [] } },
+  it(
+    "a receiver works on a backfill that the admin API started, and an operator pauses, resumes and cancels it",
+    { tags: "full" },
+    () =>
+      withMigrated(dialect, async (target) => {
+        await ignoreOrders(target);
+        const handlers = [REFUNDS, handlerOf()];
+        const asked = { handler: "shop", event_type: "order", since: "2026-01-01T00:00:00+01:00" };
+        await withShop(target, { handlers, backfillPollMs: 20 }, async (receiver) => {
+          const preview = await post(receiver, "/api/v1/backfills?dry_run=true", asked);
+          expect(preview).toMatchObject({
+            status: 200,
+            body: { accepted: 4, accepted_by_type: { order: 4 }, is_complete: true, sample: { run: 4, failed: [] } },
+          });
+          expect(await receiver.count("oncehook_backfills")).toBe(0);
+          const started = await post(receiver, "/api/v1/backfills", { ...asked, per_second: 2 });
+          expect(started).toMatchObject({ status: 201, body: { state: "running", handler: "shop", per_second: 2 } });
+          const { id } = started.body as unknown as BackfillView;
+          const path = `/api/v1/backfills/${id}`;
+          const view = async () => (await receiver.admin(path)).body as unknown as BackfillView;
+          await until(async () => (await view()).accepted > 0);
+          expect((await post(receiver, `${path}/pause`)).body.state).toBe("paused");
+          const { accepted } = await view();
+          expect(accepted).toBeLessThan(4);
+          expect((await post(receiver, `${path}/resume`)).body.state).toBe("running");
+          await until(async () => (await view()).accepted === 4);
+          await until(async () => (await ranFor(target, "shop")).length === 4);
+          expect((await view()).state).toBe("running");
+          expect((await post(receiver, `${path}/cancel`)).body.state).toBe("cancelled");
+          expect((await post(receiver, `${path}/resume`)).status).toBe(409);
+          expect((await receiver.admin("/api/v1/backfills")).body.items).toMatchObject([{ id, state: "cancelled" }]);
+          expect((await receiver.admin("/api/v1/backfills/99")).status).toBe(404);
+          const unknown = await post(receiver, "/api/v1/backfills", { ...asked, handler: "shop#sales" });
+          expect([unknown.status, unknown.body.error]).toEqual([
+            404,
+            'no handler of shop is named "sales"; there are shop#refunds, shop',
+          ]);
         });
-        expect(await receiver.count("oncehook_backfills")).toBe(0);
-        const started = await post(receiver, "/api/v1/backfills", { ...asked, per_second: 2 });
-        expect(started).toMatchObject({ status: 201, body: { state: "running", handler: "shop", per_second: 2 } });
-        const { id } = started.body as unknown as BackfillView;
-        const path = `/api/v1/backfills/${id}`;
-        const view = async () => (await receiver.admin(path)).body as unknown as BackfillView;
-        await until(async () => (await view()).accepted > 0);
-        expect((await post(receiver, `${path}/pause`)).body.state).toBe("paused");
-        const { accepted } = await view();
-        expect(accepted).toBeLessThan(4);
-        expect((await post(receiver, `${path}/resume`)).body.state).toBe("running");
-        await until(async () => (await view()).accepted === 4);
-        await until(async () => (await ranFor(target, "shop")).length === 4);
-        expect((await view()).state).toBe("running");
-        expect((await post(receiver, `${path}/cancel`)).body.state).toBe("cancelled");
-        expect((await post(receiver, `${path}/resume`)).status).toBe(409);
-        expect((await receiver.admin("/api/v1/backfills")).body.items).toMatchObject([{ id, state: "cancelled" }]);
-        expect((await receiver.admin("/api/v1/backfills/99")).status).toBe(404);
-        const unknown = await post(receiver, "/api/v1/backfills", { ...asked, handler: "shop#sales" });
-        expect([unknown.status, unknown.body.error]).toEqual([
-          404,
-          'no handler of shop is named "sales"; there are shop#refunds, shop',
-        ]);
-      });
-    }));
+      }),
+  );
 
   it("a second pass takes a group that committed behind the position of the first one, and then it is done", () =>
     withMigrated(dialect, async (target) => {
@@ -233,7 +258,7 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
       });
     }));
 
-  it("a backfill whose process has ended goes on in another one, behind what it has accepted", () =>
+  it("a backfill whose process has ended goes on in another one, behind what it has accepted", { tags: "full" }, () =>
     withMigrated(dialect, async (target) => {
       await ignoreOrders(target);
       const handlers = [REFUNDS, handlerOf()];
@@ -248,7 +273,8 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
         expect(await view()).toMatchObject({ already_taken: 0 });
         await until(async () => (await ranFor(target, "shop")).length === 4);
       });
-    }));
+    }),
+  );
 
   it("events of one `orderBy` run one after the other, in the order in which they came", () =>
     withMigrated(dialect, async (target) => {
