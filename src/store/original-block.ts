@@ -20,38 +20,56 @@ type Head = readonly [
   eventId: string,
   eventType: string,
   version: string,
-  receivedAt: string,
+  receivedAtMs: number,
   method: string,
   target: string,
   rawHeaders: readonly string[],
   bodyBytes: number,
 ];
 
+/** The parts that the event's record has, and those of its request. */
+type OfRecord = Pick<Original, "source" | "eventId" | "eventType" | "version">;
+type OfRequest = Pick<Original, "method" | "target" | "rawHeaders" | "body">;
+
 const LENGTH_BYTES = 4;
 const HEAD_FIELDS = 9;
 
-/**
- * Layout: 4 bytes with the length of a JSON text. That text, with the fields of the heads in turn, and the bodies follow. A list
- * of lists would take twice as long, on the path of each event.
- */
+/** Collects the originals of a block. */
+export class OriginalBlock {
+  readonly #fields: Head[number][] = [];
+  readonly #bodies: Uint8Array[] = [];
+  #bodyBytes = 0;
+
+  add({ source, eventId, eventType, version }: OfRecord, receivedAtMs: number, request: OfRequest): void {
+    const { method, target, rawHeaders, body } = request;
+    this.#fields.push(source, eventId, eventType, version, receivedAtMs, method, target, rawHeaders, body.length);
+    this.#bodies.push(body);
+    this.#bodyBytes += body.length;
+  }
+
+  /**
+   * Layout: 4 bytes with the length of a JSON text. That text, with the fields of the heads in turn, and the bodies follow. A
+   * list of lists would take twice as long, on the path of each event.
+   */
+  encode(): Buffer {
+    const text = JSON.stringify(this.#fields);
+    const textBytes = Buffer.byteLength(text);
+    const block = Buffer.allocUnsafe(LENGTH_BYTES + textBytes + this.#bodyBytes);
+    block.writeUInt32BE(textBytes);
+    block.write(text, LENGTH_BYTES);
+    let at = LENGTH_BYTES + textBytes;
+    for (const body of this.#bodies) {
+      block.set(body, at);
+      at += body.length;
+    }
+    return block;
+  }
+}
+
 export function encodeOriginals(originals: readonly Original[]): Buffer {
-  const fields: (string | number | readonly string[])[] = [];
-  let bodyBytes = 0;
-  for (const { source, eventId, eventType, version, receivedAt, method, target, rawHeaders, body } of originals) {
-    fields.push(source, eventId, eventType, version, receivedAt, method, target, rawHeaders, body.length);
-    bodyBytes += body.length;
-  }
-  const text = JSON.stringify(fields);
-  const textBytes = Buffer.byteLength(text);
-  const block = Buffer.allocUnsafe(LENGTH_BYTES + textBytes + bodyBytes);
-  block.writeUInt32BE(textBytes);
-  block.write(text, LENGTH_BYTES);
-  let at = LENGTH_BYTES + textBytes;
-  for (const { body } of originals) {
-    block.set(body, at);
-    at += body.length;
-  }
-  return block;
+  const block = new OriginalBlock();
+  for (const original of originals) block.add(original, Date.parse(original.receivedAt), original);
+  return block.encode();
 }
 
 /** @throws Error where the bytes are no block */
@@ -62,7 +80,8 @@ export function decodeOriginals(block: Buffer): Original[] {
   const originals: Original[] = [];
   for (let field = 0; field < fields.length; field += HEAD_FIELDS) {
     const head = fields.slice(field, field + HEAD_FIELDS) as unknown as Head;
-    const [source, eventId, eventType, version, receivedAt, method, target, rawHeaders, bodyBytes] = head;
+    const [source, eventId, eventType, version, receivedAtMs, method, target, rawHeaders, bodyBytes] = head;
+    const receivedAt = new Date(receivedAtMs).toISOString();
     const body = block.subarray(at, at + bodyBytes);
     at += bodyBytes;
     originals.push({ source, eventId, eventType, version, receivedAt, method, target, rawHeaders, body });

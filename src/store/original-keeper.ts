@@ -2,7 +2,7 @@ import type { CallbackLogEntry, Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../system/index.ts";
 import type { NewRecord } from "./areas/records.ts";
 import { compress, compressAside, decompress, uncompressed } from "./compression.ts";
-import { decodeOriginals, encodeOriginals, type Original } from "./original-block.ts";
+import { decodeOriginals, encodeOriginals, type Original, OriginalBlock } from "./original-block.ts";
 
 /** The request of an event that is about to be recorded. Nothing of it is copied before its block is made. */
 export interface OriginalRequest extends Pick<Original, "method" | "target" | "rawHeaders" | "body"> {
@@ -41,11 +41,6 @@ export interface SealedBlock<Event> {
   readonly events: readonly Event[];
 }
 
-/**
- * The block of a few events is merged with others later, and compressed then. To compress it by itself costs as much as to
- * write the pages that it fills, and gains little.
- */
-const SMALLEST_COMPRESSED = 8_192;
 /** A block ends after this many bytes of bodies: a search decrypts whole blocks. */
 const BLOCK_BYTES = 1_048_576;
 const PAUSE_MS = 60_000;
@@ -74,15 +69,23 @@ export class OriginalKeeper {
     this.#log = log;
   }
 
-  /** @param isMerged it stays as it is @returns undefined while none are kept, after an error */
-  seal(originals: readonly Original[], isMerged: boolean): NewBlock | undefined {
+  /** @param compressedFrom how many bytes are compressed now @returns undefined while none are kept, after an error */
+  seal(events: readonly KeptEvent[], compressedFrom: number): NewBlock | undefined {
     if (performance.now() < this.#pausedUntil) return undefined;
     try {
-      const plain = encodeOriginals(originals);
-      const block = isMerged || plain.length >= SMALLEST_COMPRESSED ? compress(plain) : uncompressed(plain);
-      const encrypted = this.#encryptor.encrypt(block, ORIGINALS_CONTEXT);
-      const newestAt = new Date(Math.max(...originals.map(({ receivedAt }) => Date.parse(receivedAt))));
+      const block = new OriginalBlock();
+      let newest = 0;
+      for (const { record, completion } of events) {
+        const request = completion.original as OriginalRequest;
+        const receivedAtMs = request.receivedAt.getTime();
+        newest = Math.max(newest, receivedAtMs);
+        block.add(record, receivedAtMs, request);
+      }
+      const plain = block.encode();
+      const stored = plain.length < compressedFrom ? uncompressed(plain) : compress(plain);
+      const encrypted = this.#encryptor.encrypt(stored, ORIGINALS_CONTEXT);
       const keepUntil = new Date(this.#clock.now().getTime() + this.#keepMs);
+      const newestAt = new Date(newest);
       return { keepUntil, newestAt, encrypted: Buffer.from(encrypted.buffer, encrypted.byteOffset, encrypted.length) };
     } catch (error) {
       this.pause(error);
@@ -133,17 +136,17 @@ export function decryptOriginals(encrypted: Uint8Array, encryptor: Pick<Encrypto
 
 /**
  * Blocks of the originals of these events. An event without an original is in none of them.
- * @param isMerged they stay as they are
+ * @param compressedFrom how many bytes are compressed now; what is not is compressed when it is merged with others
  */
 export function sealOriginals<Event extends KeptEvent>(
   events: readonly Event[],
-  isMerged = false,
+  compressedFrom: number,
 ): SealedBlock<Event>[] {
   const sealed: SealedBlock<Event>[] = [];
   for (const [keeper, kept] of Map.groupBy(events, ({ completion }) => completion.original?.keeper)) {
     if (keeper === undefined) continue;
     for (const part of parts(kept)) {
-      const block = keeper.seal(part.map(originalOf), isMerged);
+      const block = keeper.seal(part, compressedFrom);
       if (block !== undefined) sealed.push({ block, events: part });
     }
   }
@@ -155,7 +158,7 @@ export function sealOriginal(
   record: KeptEvent["record"],
   original: OriginalRequest | undefined,
 ): (NewBlock & { readonly keeper: OriginalKeeper }) | undefined {
-  const [sealed] = original === undefined ? [] : sealOriginals([{ record, completion: { original } }], true);
+  const [sealed] = original === undefined ? [] : sealOriginals([{ record, completion: { original } }], 0);
   return sealed && original && { ...sealed.block, keeper: original.keeper };
 }
 
@@ -179,20 +182,4 @@ function* parts<Event extends KeptEvent>(events: readonly Event[]): Generator<re
     [start, bytes] = [index + 1, 0];
   }
   if (start < events.length) yield start === 0 ? events : events.slice(start);
-}
-
-function originalOf({ record, completion }: KeptEvent): Original {
-  const { source, eventId, eventType, version } = record;
-  const { receivedAt, method, target, rawHeaders, body } = completion.original as OriginalRequest;
-  return {
-    source,
-    eventId,
-    eventType,
-    version,
-    receivedAt: receivedAt.toISOString(),
-    method,
-    target,
-    rawHeaders,
-    body,
-  };
 }
