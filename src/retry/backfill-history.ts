@@ -40,7 +40,7 @@ const ERASED_BODY = Buffer.from(ERASED);
 
 /**
  * All events of a source, the oldest first. Those in the table `events` come before originals in the order of their groups.
- * It ends with the blocks that are there at its start.
+ * It ends with the originals that are there at its start.
  */
 export async function* historyOf(
   range: HistoryRange,
@@ -76,7 +76,7 @@ async function* originalsOf(
   { phase, after }: OfOriginals,
   { store: { originals }, encryptor, now }: HistoryParts,
 ): AsyncGenerator<HistoryItem> {
-  const to = await originals.newestBlock();
+  const end = await originals.end();
   let last = after ?? { block: 0, index: WHOLE_BLOCK };
   const at = (block: number, index: number): OfOriginals => {
     last = { block, index };
@@ -96,7 +96,7 @@ async function* originalsOf(
   }
   function read(): Promise<readonly OriginalBlock[]> {
     const from = last.index === WHOLE_BLOCK ? last.block + 1 : last.block;
-    return originals.blocks({ from, to }, range.originalsSince);
+    return originals.blocks(from, end, range.originalsSince);
   }
 }
 

@@ -35,7 +35,7 @@ const LENGTH_BYTES = 4;
 const HEAD_FIELDS = 9;
 
 /** Collects the originals of a block. */
-export class OriginalBlock {
+export class OriginalBlockWriter {
   readonly #fields: Head[number][] = [];
   readonly #bodies: Uint8Array[] = [];
   #bodyBytes = 0;
@@ -67,7 +67,7 @@ export class OriginalBlock {
 }
 
 export function encodeOriginals(originals: readonly Original[]): Buffer {
-  const block = new OriginalBlock();
+  const block = new OriginalBlockWriter();
   for (const original of originals) block.add(original, Date.parse(original.receivedAt), original);
   return block.encode();
 }

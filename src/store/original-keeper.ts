@@ -2,7 +2,7 @@ import type { CallbackLogEntry, Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../system/index.ts";
 import type { NewRecord } from "./areas/records.ts";
 import { compress, compressAside, decompress, uncompressed } from "./compression.ts";
-import { decodeOriginals, encodeOriginals, type Original, OriginalBlock } from "./original-block.ts";
+import { decodeOriginals, encodeOriginals, type Original, OriginalBlockWriter } from "./original-block.ts";
 
 /** The request of an event that is about to be recorded. Nothing of it is copied before its block is made. */
 export interface OriginalRequest extends Pick<Original, "method" | "target" | "rawHeaders" | "body"> {
@@ -73,7 +73,7 @@ export class OriginalKeeper {
   seal(events: readonly KeptEvent[], compressedFrom: number): NewBlock | undefined {
     if (performance.now() < this.#pausedUntil) return undefined;
     try {
-      const block = new OriginalBlock();
+      const block = new OriginalBlockWriter();
       let newest = 0;
       for (const { record, completion } of events) {
         const request = completion.original as OriginalRequest;

@@ -16,9 +16,9 @@ const range = {
 };
 
 /** Three events in each block. The last event of each came before the first one of the next block, or after it. */
-async function keepAll(store: Store, { keep }: ReturnType<typeof originalsKeeper>): Promise<void> {
-  for (let from = 0; from < ids.length; from += 3) {
-    const rows = ids.slice(from, from + 3).map((eventId, index) => {
+async function keepAll(store: Store, { keep }: ReturnType<typeof originalsKeeper>, kept = ids): Promise<void> {
+  for (let from = 0; from < kept.length; from += 3) {
+    const rows = kept.slice(from, from + 3).map((eventId, index) => {
       const receivedAt = new Date(begin + (from + index) * 1_000 + (index === 2 ? 1_500 : 0));
       const unhandled = { record: newRecord(eventId), completion: { original: keep(eventId, { receivedAt }) } };
       return { ...logRow({ source: "platform", eventId, outcome: "ignored" }), unhandled };
@@ -50,6 +50,26 @@ describeFullOnPostgres("the history of a source on %s", (dialect) => {
         expect([...seen].toSorted()).toEqual(ids.toSorted());
       }),
   );
+
+  it("a history that is read while its blocks are merged with later ones misses none", () =>
+    withStore(dialect, async (store) => {
+      const kept = originalsKeeper();
+      const [many, later] = [60, 6].map((count) => Array.from({ length: count }, (_, index) => `${count}-${index}`));
+      await keepAll(store, kept, many);
+      const parts = { store, encryptor: kept.encryptor, now: new Date() };
+      const seen = new Set<string>();
+      let isMerged = false;
+      for await (const item of historyOf(range, { phase: "originals" }, parts)) {
+        if (item.kind === "original") seen.add(item.original.eventId);
+        if (isMerged) continue;
+        await keepAll(store, kept, later);
+        const clock = { now: () => new Date() } as never;
+        const merger = createOriginalMerger({ store, ...kept, clock, log, activeCallbacks: () => 0 });
+        isMerged = (await merger.round()) === 1;
+      }
+      expect(isMerged).toBe(true);
+      expect([...seen].filter((id) => many?.includes(id))).toHaveLength(60);
+    }));
 
   it("a history leaves out what came after its end, and what is of another source", () =>
     withStore(dialect, async (store) => {

@@ -12,6 +12,12 @@ export interface OriginalPosition {
   readonly index: number;
 }
 
+/** The ids of the latest block and of the latest log entry; 0 where there is none. */
+interface OriginalsEnd {
+  readonly block: number;
+  readonly callback: number;
+}
+
 interface EncryptedBlock {
   readonly encrypted: Uint8Array;
 }
@@ -44,8 +50,9 @@ export function insertOriginal({ source, eventId }: EventKey, block: NewBlock): 
 
 /**
  * The events as they came, in encrypted blocks (decision 0108). A handled event is in the block that its transaction wrote,
- * until that is merged with others. One that was stored before is in a block under its key. An event that is in both was handled in a later delivery,
- * whose original counts. One that no handler took is in a block with its log entry, once for each delivery.
+ * until that is merged with others. One that was stored before is in a block under its key. An event that is in both was
+ * handled in a later delivery, whose original counts. One that no handler took is in a block with its log entry, once for
+ * each delivery.
  */
 export class Originals extends Area {
   /** @throws EncryptionKeyMissing where no configured key encrypted it */
@@ -62,19 +69,23 @@ export class Originals extends Area {
     return this.findUnhandled(key, encryptor);
   }
 
-  /** The id of the latest block; 0 where there is none. */
-  async newestBlock(): Promise<number> {
-    const [newest] = await this.read<IdRow>`SELECT id FROM oncehook_originals ORDER BY id DESC LIMIT 1`;
-    return newest?.id ?? 0;
+  /** The present end of the originals. */
+  async end(): Promise<OriginalsEnd> {
+    const [newest] = await this.read<OriginalsEnd>`SELECT
+      coalesce((SELECT id FROM oncehook_originals WHERE id > 0 ORDER BY id DESC LIMIT 1), 0) AS block,
+      coalesce((SELECT id FROM oncehook_callbacks WHERE id > 0 ORDER BY id DESC LIMIT 1), 0) AS callback`;
+    return newest ?? { block: 0, callback: 0 };
   }
 
   /**
-   * Blocks with events that came since then, as they are stored, by their ids from the first to the last. A group of another
-   * process that is still to commit may appear before them. Some originals come again where blocks are merged meanwhile.
+   * Blocks with events that came since then, as they are stored, by their ids. A group of another process that is still to
+   * commit may appear before them. Some originals come again where blocks are merged meanwhile.
+   * @param end later blocks are left out, but for those that earlier ones were merged into
    */
-  blocks({ from, to }: { readonly from: number; readonly to: number }, since: Date): Promise<readonly OriginalBlock[]> {
+  blocks(from: number, end: OriginalsEnd, since: Date): Promise<readonly OriginalBlock[]> {
     return this.read`SELECT id, event_id, encrypted_block AS encrypted, keep_until FROM oncehook_originals
-      WHERE id >= ${from} AND id <= ${to} AND newest_at >= ${since} ORDER BY id LIMIT ${sql.lit(BLOCKS_PER_READ)}`;
+      WHERE id >= ${from} AND (id <= ${end.block} OR first_callback_id <= ${end.callback}) AND newest_at >= ${since}
+      ORDER BY id LIMIT ${sql.lit(BLOCKS_PER_READ)}`;
   }
 
   /** Of originals that were stored before: the keys of those that another delivery handled, whose original counts. */
