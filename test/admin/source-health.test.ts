@@ -1,12 +1,15 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
+import { outcomeCounts } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { shopify } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
+import { until } from "../support/until.ts";
 
 const PATH = "/api/v1/sources/health";
 const HOUR_MS = 3_600_000;
@@ -82,4 +85,20 @@ describeFullOnPostgres("the health of sources on %s", (dialect) => {
       clock.now += 24 * HOUR_MS;
       expect((await healthOf(receiver))[0]).toMatchObject({ state: "idle", last_callback_at: null });
     }));
+
+  it("a source that accepts first has as many failed events as exhausted ones, and none of them handled", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const id of ["e1", "e2", "e3"])
+          expect((await deliverToShop(receiver, { id, type: "broken" })).body.status).toBe("accepted");
+        await until(async () => (await receiver.count("oncehook_failures", "state = 'exhausted'")) === 3);
+        const source = (await healthOf(receiver)).find((one) => one.source === "shop");
+        expect(outcomeCounts(source?.outcomes ?? {})).toMatchObject({ handled: 0, failed: 3 });
+      },
+      {
+        sources: { shop: shop({ answer: "after", retry: { for: "0s" } }) },
+        handlers: [{ ...broken, source: "shop" }],
+      },
+    ));
 });
