@@ -24,7 +24,7 @@ export function presentDryRun(outcome: AttemptOutcome, dryRun: DryRun, masks: Ma
   return {
     ...presentOutcome(outcome, masks),
     dry_run: true,
-    statements: shownStatements(dryRun.statements, mask),
+    statements: shownStatements(dryRun, mask),
     statements_omitted: dryRun.statementsOmitted,
     connection_used: dryRun.isConnectionUsed,
     deferred_keys_unchecked: dryRun.hasUncheckedKeys,

@@ -85,7 +85,8 @@ export async function assemble(config: Config, options: AssembleOptions, undo: U
   });
   const { callbackLog, metrics, receiver } = services;
   undo.add("callback log", () => callbackLog.close());
-  undo.add("statements", () => receiver.statementLog?.close());
+  const { statementLog } = receiver;
+  if (statementLog !== undefined) undo.add("statements", () => statementLog.close());
   undo.add("captured callbacks", () => captureBuffer?.close());
   undo.add("metrics", () => metrics.close());
   undo.add("late handlers", () => receiver.concurrency.outsideLimitEnded());

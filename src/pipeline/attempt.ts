@@ -156,8 +156,7 @@ class Attempt implements PendingEvent {
     const { input, event } = this.#validated;
     this.#runs += 1;
     this.#handlerStartedAt = performance.now();
-    input.dryRun?.reset();
-    this.observer?.reset();
+    (input.dryRun ?? this.observer)?.begin(input.content.json);
     this.#span?.fail(new TransactionLost());
     this.#span = this.#receiver.tracer?.startSpan(`handler ${input.eventType}`);
     return this.#runs > 1 ? this.#handleAgain(scope) : this.#handleInSpan(event, scope);

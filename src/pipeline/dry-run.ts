@@ -1,4 +1,4 @@
-import type { JsonObject } from "../domain/index.ts";
+import type { JsonObject, JsonValue } from "../domain/index.ts";
 import { StatementRecord } from "./statement-record.ts";
 
 /** So many notifications are kept; the others are counted. */
@@ -11,8 +11,8 @@ export class DryRun extends StatementRecord {
   /** Whether foreign keys that only a commit checks were left unchecked. */
   hasUncheckedKeys = false;
 
-  override reset(): void {
-    Object.assign(this, new DryRun());
+  override begin(payload: JsonValue | undefined): void {
+    Object.assign(this, new DryRun(), { payload });
   }
 
   override foreignKeysUnchecked(): void {

@@ -1,3 +1,4 @@
+import type { JsonValue } from "../domain/index.ts";
 import type { TransactionObserver } from "../store/index.ts";
 
 export interface HandlerStatement {
@@ -18,9 +19,12 @@ export class StatementRecord implements TransactionObserver {
   statementsOmitted = 0;
   /** Whether the driver's connection was handed out: its statements are not among these. */
   isConnectionUsed = false;
+  /** Of the event. Its secrets are masked in the statements as well, where they have no names. */
+  payload: JsonValue | undefined;
 
-  reset(): void {
-    Object.assign(this, new StatementRecord());
+  /** Begins again, for a run of this event. */
+  begin(payload: JsonValue | undefined): void {
+    Object.assign(this, new StatementRecord(), { payload });
   }
 
   statementStarted(sql: string, given: readonly unknown[]): (rows: number | null) => void {

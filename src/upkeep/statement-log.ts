@@ -29,7 +29,7 @@ export function createStatementLog({ store, mask, clock, log }: Options): Statem
     onError: (err, waiting) => sparing("warn", { fields: { err, waiting }, message: NOT_STORED }),
   });
   const note = ({ key, kind, outcome, record }: EndedRun): void => {
-    const shown = shownStatements(record.statements, mask, MAX_CHARACTERS);
+    const shown = shownStatements(record, mask, MAX_CHARACTERS);
     const statements = JSON.stringify({
       statements: shown,
       statements_omitted: record.statementsOmitted + record.statements.length - shown.length,

@@ -75,7 +75,7 @@ async function dryRun(
 }
 
 describe.each(DIALECTS)("a dry run on %s", (dialect) => {
-  it("a dry run shows the statements with their rows and the notifications, no values and no secrets", () =>
+  it("a dry run shows the statements with their rows and the notifications, and no secrets", () =>
     withReceiver(
       dialect,
       async (receiver) => {

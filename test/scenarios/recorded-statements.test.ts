@@ -86,6 +86,9 @@ describeFullOnPostgres("the recorded statements of handlers on %s", (dialect) =>
         await deliver(receiver, "e1", { text: JSON.stringify({ password: "hunter22", order: 7 }) });
         const [statement] = (await runsOf(receiver, "e1"))[0]?.statements ?? [];
         expect(statement?.values[1]).toBe('{"password":"[masked]","order":7}');
+        await deliver(receiver, "e3", { text: "named-a-token-there", access_token: "named-a-token-there" });
+        const [unnamed] = (await runsOf(receiver, "e3"))[0]?.statements ?? [];
+        expect(unnamed?.values).toEqual(["e3 0", "[masked]"]);
         await deliver(receiver, "e2", { text: "y".repeat(1_000), times: 130 });
         const [run] = await runsOf(receiver, "e2");
         expect(String(run?.statements[0]?.values[1])).toBe(`${"y".repeat(256)}…`);
