@@ -66,7 +66,7 @@ it("oncehook bulk-replays lists the replays of many failures, and shows one of t
       expect((await run("bulk-replays")).stdout).toBe("no bulk replay was started\n");
       await receiver.send(event("broken", {}, { event_id: "evt_broken" }));
       await run("replay", "--type", "broken", "--wait");
-      const row = /^1 +done +1 +0 +0 +1 +event_type=broken +token /m;
+      const row = /^1 +failures +done +1 +0 +0 +1 +0 +event_type=broken +token /m;
       expect((await run("bulk-replays")).stdout).toMatch(row);
       expect((await run("bulk-replays", "1")).stdout).toMatch(row);
       const unknown = await run("bulk-replays", "2");
