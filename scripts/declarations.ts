@@ -73,7 +73,7 @@ function withoutAugmentations(text: string): string {
 
 /** @throws Error where a declaration names a package that an application does not have */
 function assertInstalled(fileName: string, text: string): void {
-  const names = Array.from(text.matchAll(/(?:from|import\() ?"([^."][^"]*)"/g), ([, name = ""]) => name);
+  const names = Array.from(text.matchAll(/(?:from |import\()"([^."][^"]*)"/g), ([, name = ""]) => name);
   const missing = names.filter((name) => name !== INSTALLED && !name.startsWith("node:"));
   if (missing.length > 0)
     throw new Error(
