@@ -123,7 +123,7 @@ describeFullOnPostgres("the prepare step on %s", (dialect) => {
 
   it(
     "a prepare step keeps its result while the database is busy, and the redelivery does not repeat it",
-    { tags: fullOnPostgres(dialect) },
+    { tags: "full" },
     () =>
       withDatabase(dialect, async (target) => {
         const plan: Plan = { prepared: 0 };

@@ -218,7 +218,7 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
   });
 
   it("the last use of a secret is listed for each tenant, and an unauthenticated sender adds no tenant", {
-    tags: fullOnPostgres(dialect),
+    tags: "full",
   }, () => {
     const source = shops(({ params }) =>
       params.shop === "unknown" ? undefined : [secretOf(`${params.shop}, new`), secretOf(String(params.shop))],

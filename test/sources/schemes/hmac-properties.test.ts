@@ -158,7 +158,7 @@ describe("any data of the HMAC engine", () => {
     );
   });
 
-  it("a header that holds any text is refused without an error", () => {
+  it("a header that holds any text is refused without an error", { tags: "full" }, () => {
     const text = fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^(t=\d{1,14}[,; ])?v1[=,][0-9a-f]{64}$/));
     fc.assert(
       fc.property(data, text, text, (given, signature, time) => {
