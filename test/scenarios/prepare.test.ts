@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, signHmac } from "../../src/index.ts";
-import { describeFullOnPostgres, fullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
+import { describeFullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withLock } from "../support/held-lock.ts";
 import { event, SECRET, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { describeFullOnPostgres, fullOnPostgres } from "../support/databases.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { shop } from "../support/shop-source.ts";
