@@ -4,7 +4,7 @@ import { decryptOriginals, encryptOriginalsAside, type GroupBlock, type Original
 import { createPoller, type Encryptor } from "../system/index.ts";
 import { createGiveWay, isBusy, STOPPED } from "./give-way.ts";
 
-/** Blocks of one read, each of a group of some events. */
+/** Blocks of one read, each of a group of some events. Where there are more, those of a read are not waited with. */
 const BLOCKS_PER_READ = 512;
 /** A merged block ends after this many bytes, or log entries: a search decrypts it whole. */
 const [FULL_BYTES, WIDEST_IDS] = [262_144, 4_096];
@@ -23,14 +23,17 @@ export interface OriginalMergerOptions {
   readonly log: Log;
   /** How many callbacks are at work in this process. */
   readonly activeCallbacks: () => number;
+  /** For tests. */
+  readonly blocksPerRead?: number;
 }
 
 /**
  * Merges the blocks of single groups, beside the callbacks and in one process at a time. An event commits with a small block.
  * Many of them compress well, and take one row of the indexes.
  */
-export function createOriginalMerger({ store, encryptor, clock, log, activeCallbacks }: OriginalMergerOptions) {
-  const { groupBlocks } = store;
+export function createOriginalMerger(options: OriginalMergerOptions) {
+  const { encryptor, clock, log, activeCallbacks, blocksPerRead = BLOCKS_PER_READ } = options;
+  const { groupBlocks } = options.store;
   const owner = randomUUID();
 
   /** Merges what is due. @returns how many blocks were written */
@@ -45,7 +48,8 @@ export function createOriginalMerger({ store, encryptor, clock, log, activeCallb
       for (let more = true; more && !isStopping(); ) {
         const { now, until } = leased();
         if (!(await groupBlocks.setLeaseEnd(owner, until))) break;
-        const due = dueMerges(await groupBlocks.oldest(BLOCKS_PER_READ), now);
+        const blocks = await groupBlocks.oldest(blocksPerRead);
+        const due = dueMerges(blocks, now, blocks.length === blocksPerRead);
         // Parts that changed meanwhile are merged in the next round.
         for (const parts of due) if (await merge(parts, giveWay)) merged += 1;
         await groupBlocks.setMark(new Date(now.getTime() - LATE_MS));
@@ -86,8 +90,8 @@ export function createOriginalMerger({ store, encryptor, clock, log, activeCallb
   return { round, start: loop.start, stop: loop.stop };
 }
 
-/** Blocks that are kept for about as long, in stretches that are full, wide or old enough. */
-function dueMerges(blocks: readonly GroupBlock[], now: Date): GroupBlock[][] {
+/** Blocks that are kept for about as long, in stretches that are full, wide or old enough, or behind which more wait. */
+function dueMerges(blocks: readonly GroupBlock[], now: Date, moreWait: boolean): GroupBlock[][] {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const settled = blocks.filter(({ newestAt }) => newestAt < before(SETTLED_MS));
   const hourOf = ({ keepUntil }: GroupBlock) => Math.floor(Date.parse(keepUntil) / HOUR_MS);
@@ -104,7 +108,7 @@ function dueMerges(blocks: readonly GroupBlock[], now: Date): GroupBlock[][] {
       bytes += block.encrypted.length;
     }
     const isOld = parts.some(({ newestAt }) => newestAt < before(WAIT_MS));
-    if (bytes >= FULL_BYTES || isOld) due.push(parts);
+    if (bytes >= FULL_BYTES || isOld || moreWait) due.push(parts);
   }
   return due;
 }

@@ -60,6 +60,16 @@ describe.for(DIALECTS)("the merge of originals on %s", (dialect) => {
       expect((await store.originals.find(keyOf("e1"), kept.encryptor))?.eventId).toBe("e1");
     }));
 
+  it("many small blocks are merged before they are an hour old", () =>
+    withStore(dialect, async (store, target) => {
+      const kept = originalsKeeper();
+      await keepEach(store, kept, names(8));
+      const clock = { now: () => new Date(Date.now() - HOUR_MS) } as never;
+      const merger = createOriginalMerger({ store, ...kept, clock, log, activeCallbacks: () => 0, blocksPerRead: 3 });
+      expect(await merger.round()).toBe(2);
+      expect((await rowsOf(target, BLOCKS)).map((row) => row.is_merged)).toEqual([1, 1, 0, 0]);
+    }));
+
   it("blocks that are kept for other times stay apart", () =>
     withStore(dialect, async (store, target) => {
       const [day, week] = [originalsKeeper(), originalsKeeper({ keepMs: 7 * 24 * HOUR_MS })];
