@@ -63,7 +63,9 @@ async function open(config: Config, file: ConfigFile, options: OpenOptions, undo
   });
   if (kind === "loops") beginRounds(assembled, {}, undo);
   if (config.isBaseUrlGiven) await receiver.store.settings.noteBaseUrl(config.baseUrl);
-  const flush = async (): Promise<void> => void (await Promise.all([callbackLog.flush(), rollups.flush()]));
+  const flush = async (): Promise<void> => {
+    await Promise.all([callbackLog.flush(), rollups.flush(), receiver.statementLog?.flush()]);
+  };
   const assertIntact = watchStore(receiver.store, logger);
   const called = createCalledWork(assembled);
   undo.add("calls of work()", called.close);

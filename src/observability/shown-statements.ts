@@ -27,6 +27,10 @@ export interface ShownStatement {
 const [MAX_SQL, MAX_VALUE] = [4_000, 256];
 /** A shorter secret stands in other texts by chance. */
 const LONG_ENOUGH = 8;
+/** Of a longer value only the length is shown: to look for secrets takes time with every character. */
+const MAX_READ = 16_384;
+/** So many characters of a run are looked through for secrets of its payload, once for each secret. */
+const MAX_WORK = 4_000_000;
 const JSON_TEXT = /^\s*[[{]/;
 
 /**
@@ -39,12 +43,13 @@ export function shownStatements(
   most = Number.POSITIVE_INFINITY,
 ): ShownStatement[] {
   const shown: ShownStatement[] = [];
-  const hidden = payload === undefined ? new Set<string>() : hiddenTexts(payload, mask);
+  const hasValues = statements.some(({ values }) => values.length > 0);
+  const shownValue = createValueMask(hasValues ? hiddenTexts(payload, mask) : new Set(), mask);
   let left = most;
   for (const { sql, values, valuesOmitted, rows } of statements) {
     const one: ShownStatement = {
       sql: cut(mask.text(sql), MAX_SQL),
-      values: values.map((value) => shownValue(value, hidden, mask)),
+      values: values.map(shownValue),
       values_omitted: valuesOmitted,
       rows,
     };
@@ -56,8 +61,9 @@ export function shownStatements(
 }
 
 /** Texts of the payload that the mask takes out. In a statement they have no name by which it would know them. */
-function hiddenTexts(payload: JsonValue, mask: Pick<Mask, "json">): ReadonlySet<string> {
+function hiddenTexts(payload: JsonValue | undefined, mask: Pick<Mask, "json">): ReadonlySet<string> {
   const hidden = new Set<string>();
+  if (payload === undefined) return hidden;
   // A list of its own: a payload may nest deeper than calls can.
   const left: [given: JsonValue, shown: JsonValue | undefined][] = [[payload, mask.json(payload)]];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
@@ -75,23 +81,32 @@ function hiddenTexts(payload: JsonValue, mask: Pick<Mask, "json">): ReadonlySet<
   return hidden;
 }
 
-function shownValue(
-  value: unknown,
-  hidden: ReadonlySet<string>,
-  mask: Pick<Mask, "text" | "json">,
-): string | number | boolean | null {
-  if (value === null || value === undefined) return null;
-  if (hidden.has(String(value))) return MASKED;
-  if (typeof value === "number" || typeof value === "boolean") return value;
-  if (typeof value === "bigint") return String(value);
-  if (value instanceof Uint8Array) return `<${value.length} bytes>`;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "<invalid date>" : value.toISOString();
-  // A text in JSON has names, by which its secrets are known.
-  let text = typeof value === "string" ? value : asJson(value);
-  for (const secret of hidden) if (secret.length >= LONG_ENOUGH) text = text.replaceAll(secret, MASKED);
-  return cut(maskedText(text, mask), MAX_VALUE);
+function createValueMask(hidden: ReadonlySet<string>, mask: Pick<Mask, "text" | "json">) {
+  const long = [...hidden].filter((secret) => secret.length >= LONG_ENOUGH);
+  let work = 0;
+  const shownText = (text: string): string => {
+    if (hidden.has(text)) return MASKED;
+    if (text.length > MAX_READ) return `<${text.length} characters>`;
+    work += text.length * long.length;
+    if (work > MAX_WORK) return MASKED;
+    const known = long.reduce((left, secret) => left.replaceAll(secret, MASKED), text);
+    return cut(maskedText(known, mask), MAX_VALUE);
+  };
+  return (value: unknown): string | number | boolean | null => {
+    if (value === null || value === undefined) return null;
+    if (typeof value === "boolean") return value;
+    if (typeof value === "number" || typeof value === "bigint") {
+      const text = String(value);
+      if (hidden.has(text)) return MASKED;
+      return typeof value === "number" ? value : text;
+    }
+    if (value instanceof Uint8Array) return `<${value.length} bytes>`;
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? "<invalid date>" : value.toISOString();
+    return shownText(typeof value === "string" ? value : asJson(value));
+  };
 }
 
+/** A text in JSON has names, by which its secrets are known. */
 function maskedText(text: string, mask: Pick<Mask, "text" | "json">): string {
   if (!JSON_TEXT.test(text)) return mask.text(text);
   try {

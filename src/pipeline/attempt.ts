@@ -252,9 +252,10 @@ class Attempt implements PendingEvent {
     const { input, slot } = this.#validated;
     slot?.release();
     this.#receiver.observer.attempted(input.key, input.kind, outcome);
+    this.#settleInput(outcome, logEntry);
+    // Behind the response: its values are masked now.
     if (this.observer !== undefined && this.#runs > 0)
       this.#receiver.statementLog?.note({ key: input.key, kind: input.kind, outcome, record: this.observer });
-    this.#settleInput(outcome, logEntry);
   }
 }
 
