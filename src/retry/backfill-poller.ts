@@ -2,12 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Registry } from "../handlers/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import type { StoredBackfill } from "../store/index.ts";
-import { createPoller } from "../system/index.ts";
 import { workOn } from "./backfill-work.ts";
-import { newLease } from "./run-failure.ts";
+import { createLeasedWork } from "./leased-work.ts";
 
-/** How many one process works on at a time; the others wait, or another process takes them. */
-const MAX_CONCURRENT_BACKFILLS = 4;
 /** Accepted events wait in one queue, those of callbacks too: a backfill adds none while so many wait. */
 const MOST_WAITING = 256;
 const BUSY_PAUSE_MS = 25;
@@ -22,8 +19,6 @@ const FULL_PAUSE_MS = 250;
  */
 export function createBackfillPoller(receiver: Receiver, registry: Registry) {
   const { log, store, settings, concurrency, events } = receiver;
-  const stopping = new AbortController();
-  const atWork = new Set<Promise<void>>();
   const parts = { ...receiver, registry };
 
   const giveWay = (signal: AbortSignal) => async (): Promise<void> => {
@@ -51,32 +46,10 @@ export function createBackfillPoller(receiver: Receiver, registry: Registry) {
     }
   }
 
-  async function round(over?: AbortSignal): Promise<void> {
-    const signal = over === undefined ? stopping.signal : AbortSignal.any([stopping.signal, over]);
-    while (!signal.aborted && atWork.size < MAX_CONCURRENT_BACKFILLS) {
-      const lease = newLease(receiver);
-      const leased = await store.backfills.lease(lease);
-      if (leased === undefined) return;
-      const working = work(leased, lease.owner, signal).finally(() => atWork.delete(working));
-      atWork.add(working);
-    }
-  }
-
-  const loop = createPoller(
-    () => round(),
-    (error) => log.error({ err: error }, "backfills could not be looked up; they are looked up again"),
-  );
-  return {
-    start: loop.start,
-    /** Works on those that are running; resolves when they have ended, or after the step under way once `over` aborts. */
-    async round(over: AbortSignal): Promise<void> {
-      await round(over);
-      await Promise.all(atWork);
-    },
-    async stop() {
-      stopping.abort();
-      await loop.stop();
-      await Promise.all(atWork);
-    },
-  };
+  return createLeasedWork({
+    receiver,
+    lease: (lease) => store.backfills.lease(lease),
+    work,
+    failed: "backfills could not be looked up; they are looked up again",
+  });
 }

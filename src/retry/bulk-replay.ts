@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Receiver } from "../pipeline/index.ts";
 import type { DueReplay, StoredBulkReplay } from "../store/index.ts";
-import { createPoller } from "../system/index.ts";
 import { type BulkWork, batchSize, whileLeased } from "./bulk-batch.ts";
 import { createEventBatches } from "./bulk-event-replay.ts";
+import { createLeasedWork } from "./leased-work.ts";
 import { type ReplayResult, replay } from "./replay.ts";
 import { isTransient, newLease, recoverInterrupted } from "./run-failure.ts";
 
@@ -95,48 +95,15 @@ async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): 
   receiver.log.info({ bulk_replay: id, scope, ...counts }, "a bulk replay is done");
 }
 
-/** How many bulk replays one process works on at a time; the others wait, or another process takes them. */
-const MAX_CONCURRENT_BULKS = 4;
-
-/**
- * Works on bulk replays, each of them in one process at a time. The database holds their progress, so that a restart
- * continues. When a process dies, its lease expires and another process continues.
- */
+/** Works on bulk replays, each of them in one process at a time. */
 export function createBulkReplayPoller(receiver: Receiver) {
-  const { log, store } = receiver;
-  const stopping = new AbortController();
-  const atWork = new Set<Promise<void>>();
-
-  async function round(over?: AbortSignal): Promise<void> {
-    const signal = over === undefined ? stopping.signal : AbortSignal.any([stopping.signal, over]);
-    while (!signal.aborted && atWork.size < MAX_CONCURRENT_BULKS) {
-      const lease = newLease(receiver);
-      const bulk = await store.bulkReplays.lease(lease);
-      if (bulk === undefined) return;
-      const working = runBulkReplay(bulk, { owner: lease.owner, receiver, stopping: signal })
-        .catch((error: unknown) =>
-          log.error({ err: error, bulk_replay: bulk.id }, "a bulk replay was interrupted; it goes on soon"),
-        )
-        .finally(() => atWork.delete(working));
-      atWork.add(working);
-    }
-  }
-
-  const loop = createPoller(
-    () => round(),
-    (error) => log.error({ err: error }, "bulk replays could not be looked up; they are looked up again"),
-  );
-  return {
-    start: loop.start,
-    /** Works on those that are running; resolves when they have ended, or after the batch under way once `over` aborts. */
-    async round(over: AbortSignal): Promise<void> {
-      await round(over);
-      await Promise.all(atWork);
-    },
-    async stop() {
-      stopping.abort();
-      await loop.stop();
-      await Promise.all(atWork);
-    },
-  };
+  return createLeasedWork({
+    receiver,
+    lease: (lease) => receiver.store.bulkReplays.lease(lease),
+    work: (bulk, owner, stopping) =>
+      runBulkReplay(bulk, { owner, receiver, stopping }).catch((error: unknown) =>
+        receiver.log.error({ err: error, bulk_replay: bulk.id }, "a bulk replay was interrupted; it goes on soon"),
+      ),
+    failed: "bulk replays could not be looked up; they are looked up again",
+  });
 }
