@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { type Clock, HOUR_MS, type Log } from "../domain/index.ts";
 import { decryptOriginals, encryptOriginalsAside, type GroupBlock, type Original, type Store } from "../store/index.ts";
 import { createPoller, type Encryptor } from "../system/index.ts";
 import { createGiveWay, isBusy, STOPPED } from "./give-way.ts";
+import { inLeasedSteps } from "./leased-steps.ts";
 
-/** Blocks of one read, each of a group of some events. Where there are more, those of a read are not waited with. */
+/** Blocks of one read, each of a group of some events. */
 const BLOCKS_PER_READ = 512;
 /** A merged block ends after this many bytes, or log entries: a search decrypts it whole. */
 const [FULL_BYTES, WIDEST_IDS] = [262_144, 4_096];
@@ -14,7 +14,6 @@ const [SETTLED_MS, LATE_MS] = [60_000, 600_000];
 const WAIT_MS = HOUR_MS;
 /** While callbacks are at work nothing is merged until so many ids wait. */
 const MAX_LAG_IDS = 65_536;
-const LEASE_MS = 120_000;
 
 export interface OriginalMergerOptions {
   readonly store: Pick<Store, "groupBlocks">;
@@ -34,32 +33,23 @@ export interface OriginalMergerOptions {
 export function createOriginalMerger(options: OriginalMergerOptions) {
   const { encryptor, clock, log, activeCallbacks, blocksPerRead = BLOCKS_PER_READ } = options;
   const { groupBlocks } = options.store;
-  const owner = randomUUID();
 
   /** Merges what is due. @returns how many blocks were written */
   async function round(isStopping: () => boolean = () => false): Promise<number> {
     const waiting = await groupBlocks.ids();
     if (waiting === 0 || (waiting < MAX_LAG_IDS && (await isBusy(activeCallbacks)))) return 0;
-    const leased = () => ({ owner, now: clock.now(), until: new Date(clock.now().getTime() + LEASE_MS) });
-    if (!(await groupBlocks.lease(leased(), LEASE_MS))) return 0;
     let merged = 0;
     const giveWay = createGiveWay(activeCallbacks, isStopping);
-    try {
-      for (let more = true; more && !isStopping(); ) {
-        const { now, until } = leased();
-        if (!(await groupBlocks.setLeaseEnd(owner, until))) break;
-        const blocks = await groupBlocks.oldest(blocksPerRead);
-        const due = dueMerges(blocks, now, blocks.length === blocksPerRead);
-        // Parts that changed meanwhile are merged in the next round.
-        for (const parts of due) if (await merge(parts, giveWay)) merged += 1;
-        await groupBlocks.setMark(new Date(now.getTime() - LATE_MS));
-        more = due.length > 0;
-      }
-    } catch (error) {
+    await inLeasedSteps({ leases: groupBlocks, clock, isStopping }, async (now) => {
+      const blocks = await groupBlocks.oldest(blocksPerRead);
+      const due = dueMerges(blocks, now, blocks.length === blocksPerRead);
+      // Parts that changed meanwhile are merged in the next round.
+      for (const parts of due) if (await merge(parts, giveWay)) merged += 1;
+      await groupBlocks.setMark(new Date(now.getTime() - LATE_MS));
+      return due.length > 0;
+    }).catch((error: unknown) => {
       if (error !== STOPPED) throw error;
-    } finally {
-      await groupBlocks.setLeaseEnd(owner, clock.now());
-    }
+    });
     return merged;
   }
 
@@ -90,7 +80,7 @@ export function createOriginalMerger(options: OriginalMergerOptions) {
   return { round, start: loop.start, stop: loop.stop };
 }
 
-/** Blocks that are kept for about as long, in stretches that are full, wide or old enough, or behind which more wait. */
+/** Blocks that are kept for about as long, in stretches that are full, wide or old enough. They are due if more wait, too. */
 function dueMerges(blocks: readonly GroupBlock[], now: Date, moreWait: boolean): GroupBlock[][] {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const settled = blocks.filter(({ newestAt }) => newestAt < before(SETTLED_MS));

@@ -1,9 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { type Clock, HOUR_MS, type Log } from "../domain/index.ts";
 import { type IdRange, type Store, uncoveredRanges } from "../store/index.ts";
 import { createPoller } from "../system/index.ts";
 import { buildSegment } from "./build-segment.ts";
 import { createGiveWay, isBusy, STOPPED } from "./give-way.ts";
+import { inLeasedSteps } from "./leased-steps.ts";
 
 /** Ids of one segment. Fewer make a search read more blocks. With more, more of the newest rows have to be read one by one. */
 const SEGMENT_IDS = 4_096;
@@ -11,7 +11,6 @@ const SEGMENT_IDS = 4_096;
 const [FEWEST_IDS, WAIT_MS] = [1_024, HOUR_MS];
 /** While callbacks are at work, nothing is built until so many rows wait. */
 const MAX_LAG_IDS = 64 * SEGMENT_IDS;
-const LEASE_MS = 120_000;
 
 export interface ValueIndexerOptions {
   readonly store: Pick<Store, "valueIndex">;
@@ -32,7 +31,6 @@ export type ValueIndexer = ReturnType<typeof createValueIndexer>;
 export function createValueIndexer(options: ValueIndexerOptions) {
   const { clock, log, activeCallbacks, segmentIds = SEGMENT_IDS } = options;
   const { valueIndex } = options.store;
-  const owner = randomUUID();
 
   /** The next stretch to be built: the newest one that is whole. */
   async function nextRange(): Promise<{ readonly range: IdRange; readonly lag: number } | undefined> {
@@ -65,19 +63,13 @@ export function createValueIndexer(options: ValueIndexerOptions) {
     const next = await nextRange();
     if (next === undefined) return built;
     if (next.lag < MAX_LAG_IDS && (await isBusy(activeCallbacks))) return built;
-    const leased = () => ({ owner, now: clock.now(), until: new Date(clock.now().getTime() + LEASE_MS) });
-    if (!(await valueIndex.lease(leased(), LEASE_MS))) return built;
-    try {
-      while (!isStopping()) {
-        if (!(await valueIndex.setLeaseEnd(owner, leased().until))) break;
-        const due = await nextRange();
-        // Rows that were erased meanwhile are read again in the next round.
-        if (due === undefined || !(await build(due.range, isStopping))) break;
-        built += 1;
-      }
-    } finally {
-      await valueIndex.setLeaseEnd(owner, clock.now());
-    }
+    await inLeasedSteps({ leases: valueIndex, clock, isStopping }, async () => {
+      const due = await nextRange();
+      // Rows that were erased meanwhile are read again in the next round.
+      if (due === undefined || !(await build(due.range, isStopping))) return false;
+      built += 1;
+      return true;
+    });
     return built;
   }
 
