@@ -1,18 +1,12 @@
 import { type Clock, type EventKey, keyText } from "../../domain/index.ts";
 import { RECORD_COLUMNS, RECORD_FIELDS, type RecordRow, type StoredRecord, toRecord } from "../areas/records.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
-import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
-import {
-  type Completion,
-  type DryRunOptions,
-  duplicateOf,
-  type OnceResult,
-  type OnceScope,
-  type PendingEvent,
-} from "../once.ts";
+import type { HandlerTransaction } from "../handler-transaction.ts";
+import { type Completion, type DryRunOptions, duplicateOf, type OnceResult, type PendingEvent } from "../once.ts";
 import type { NewLogRow } from "../original-keeper.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
+import { createEnqueue } from "./enqueue.ts";
 import { type HandlerRun, runHandler } from "./handle.ts";
 import { insertOriginals, type TaskOriginal } from "./insert-originals.ts";
 import type { WriterTask } from "./writer-queue.ts";
@@ -101,13 +95,9 @@ export class EventTask implements WriterTask, HandlerRun<Completion> {
   start(tx: Transaction, transaction: HandlerTransaction): unknown {
     const connection = this.#connection;
     const { source, eventId } = this.#event.record;
-    let position = 0;
-    const enqueue: OnceScope["enqueue"] = ({ topic, payload }) => {
-      position += 1;
-      const at = this.#clock.now().toISOString();
-      const values = [source, eventId, position, topic, JSON.stringify(payload), at];
-      return trackCall(transaction, `notify("${topic}")`, () => void connection.run(INSERT_NOTIFICATION, ...values));
-    };
+    const enqueue = createEnqueue(transaction, this.#clock, (...row) =>
+      connection.run(INSERT_NOTIFICATION, source, eventId, ...row),
+    );
     return this.#event.handle({ tx, enqueue });
   }
 

@@ -1,17 +1,17 @@
 import type { Clock } from "../../domain/index.ts";
-import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
+import type { HandlerTransaction } from "../handler-transaction.ts";
 import {
   type Completion,
   type DryRunOptions,
   duplicateOf,
   type EventReplay,
   type OnceResult,
-  type OnceScope,
   type PendingEvent,
   preparationKeyOf,
 } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
+import { createEnqueue } from "./enqueue.ts";
 import { findRecord, mayDeferKeys } from "./event-task.ts";
 import { type HandlerRun, runHandler } from "./handle.ts";
 import { NO_EVENT, type WriterTask } from "./writer-queue.ts";
@@ -78,13 +78,9 @@ export class ReplayTask implements WriterTask, HandlerRun<Completion> {
   start(tx: Transaction, transaction: HandlerTransaction): unknown {
     const connection = this.#connection;
     const { source, eventId } = this.#event.record;
-    let position = 0;
-    const enqueue: OnceScope["enqueue"] = ({ topic, payload }) => {
-      position += 1;
-      const at = this.#clock.now().toISOString();
-      const values = [source, eventId, position, topic, JSON.stringify(payload), at, this.#replayId];
-      return trackCall(transaction, `notify("${topic}")`, () => void connection.run(INSERT_NOTIFICATION, ...values));
-    };
+    const enqueue = createEnqueue(transaction, this.#clock, (...row) =>
+      connection.run(INSERT_NOTIFICATION, source, eventId, ...row, this.#replayId),
+    );
     return this.#event.handle({ tx, enqueue });
   }
 
