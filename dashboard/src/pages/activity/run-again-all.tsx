@@ -1,4 +1,4 @@
-import { Button, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Stack, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -8,9 +8,8 @@ import { api, slowApi } from "../../client.ts";
 import { ReplayOutcome } from "../../panel/failure-action-result.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
+import { RateInput, USUAL_RATE } from "../../parts/rate-input.tsx";
 import { useMayChange } from "../../session.ts";
-
-const SPEED = { least: 1, usual: 10, most: 100 };
 
 /** Runs the handled events of the filters again, after a dry run of the first one. They need a source. */
 export function RunAgainAll({ filters }: { readonly filters: CallbackFilters }) {
@@ -43,7 +42,7 @@ interface StartProps {
 
 function Start({ filter, trial: { total, first } }: StartProps) {
   const [reason, setReason] = useState("");
-  const [perSecond, setPerSecond] = useState(SPEED.usual);
+  const [perSecond, setPerSecond] = useState(USUAL_RATE);
   const navigate = useNavigate();
   const start = useMutation({
     mutationFn: () => api.bulkReplays.startHandled({ filter, reason: reason.trim(), per_second: perSecond }),
@@ -60,14 +59,7 @@ function Start({ filter, trial: { total, first } }: StartProps) {
       {first.skipped !== null && <Text>It would be skipped: {first.skipped}</Text>}
       {first.replay !== null && <ReplayOutcome replay={first.replay} />}
       <TextInput label="Reason" value={reason} onChange={({ currentTarget }) => setReason(currentTarget.value)} />
-      <NumberInput
-        label="Max per second"
-        min={SPEED.least}
-        max={SPEED.most}
-        allowDecimal={false}
-        value={perSecond}
-        onChange={(value) => setPerSecond(Number(value))}
-      />
+      <RateInput value={perSecond} change={setPerSecond} />
       {start.isError && <Problem error={start.error} title="It could not be started" />}
       <Button disabled={reason.trim() === ""} loading={start.isPending} onClick={() => start.mutate()}>
         Run {events} again

@@ -1,10 +1,9 @@
-import { Button, NumberInput, Stack, Text } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
+import { RateInput, USUAL_RATE } from "../../parts/rate-input.tsx";
 import type { StartReplay } from "./use-replays.ts";
-
-const SPEED = { least: 1, usual: 10, most: 100 };
 
 interface Props {
   readonly count: number;
@@ -15,7 +14,7 @@ interface Props {
 export function StartReplayButton({ count, start }: Props) {
   const title = count === 1 ? "Replay 1" : `Replay all ${count}`;
   const [isOpen, dialog] = useDisclosure();
-  const [perSecond, setPerSecond] = useState(SPEED.usual);
+  const [perSecond, setPerSecond] = useState(USUAL_RATE);
   return (
     <>
       <Button size="compact-sm" variant="default" disabled={start.isPending} onClick={dialog.open}>
@@ -27,14 +26,7 @@ export function StartReplayButton({ count, start }: Props) {
             Each event is run once, one after the other. You can pause and cancel it. It continues after a restart, and
             events that fail again stay in the problem of their cause.
           </Text>
-          <NumberInput
-            label="Max per second"
-            min={SPEED.least}
-            max={SPEED.most}
-            allowDecimal={false}
-            value={perSecond}
-            onChange={(value) => setPerSecond(Number(value))}
-          />
+          <RateInput value={perSecond} change={setPerSecond} />
           <Button
             onClick={() => {
               dialog.close();
