@@ -1,35 +1,20 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { breaking } from "../support/breaking.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
-import { event, payment, type TestReceiver } from "../support/receiver.ts";
+import { event, payment } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+import { LIMIT_MS, OPEN, PATIENCE_MS, panelOf, rowOf, WIDE, withFailures } from "./problem-list.ts";
 
-const LIMIT_MS = 180_000;
-const PATIENCE_MS = 60_000;
-const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
-const WIDE = { viewport: { width: 1_440, height: 900 } };
-
-const rowOf = (page: Page, text: string) => page.locator(".problem-row").filter({ hasText: text });
-const panelOf = (page: Page) => page.getByRole("complementary", { name: "Problem" });
 const resultOf = (page: Page) => page.getByRole("region", { name: "Bulk replay" });
-
-async function fail(receiver: TestReceiver, type: string, count: number): Promise<void> {
-  for (let at = 0; at < count; at += 1) await receiver.send(event(type, {}, { event_id: `${type}_${at}` }));
-}
 
 it("41 failures of a cause are run dry, replayed and resolved from their panel, and nothing else is", {
   timeout: LIMIT_MS,
 }, () => {
-  const { broken, handlers } = breaking({ paid: "no row", order: "no sku" });
-  return withDashboard(
-    async ({ page, receiver, problems }) => {
-      await fail(receiver, "paid", 41);
-      await fail(receiver, "order", 2);
+  return withFailures(
+    { paid: [41, "no row"], order: [2, "no sku"] },
+    async ({ page, receiver, problems, broken }) => {
       broken.delete("paid");
-      await page.goto("/problems");
-      await signIn(page);
       await rowOf(page, "no row").locator(".cell-what").click();
       await panelOf(page).getByRole("button", { name: "Dry run one" }).click();
       const dialog = page.getByRole("dialog");
@@ -49,20 +34,16 @@ it("41 failures of a cause are run dry, replayed and resolved from their panel, 
       await expectShown(rowOf(page, "Reopened").getByText("no row"));
       expect(problems).toEqual([]);
     },
-    { handlers, env: OPEN, bulkPollMs: 50 },
-    WIDE,
+    { bulkPollMs: 50 },
   );
 });
 
 it("a replay in which events failed again is red, and links to exactly those", { timeout: LIMIT_MS }, () => {
-  const { broken, handlers } = breaking({ paid: "no row" });
-  return withDashboard(
-    async ({ page, receiver, problems }) => {
-      await fail(receiver, "paid", 3);
+  return withFailures(
+    { paid: [3, "no row"] },
+    async ({ page, problems, broken }) => {
       broken.delete("paid");
       broken.add("paid_1");
-      await page.goto("/problems");
-      await signIn(page);
       await rowOf(page, "no row").locator(".cell-what").click();
       await panelOf(page).getByRole("button", { name: "Replay all 3" }).click();
       await page.getByRole("button", { name: "Start the replay" }).click();
@@ -77,48 +58,31 @@ it("a replay in which events failed again is red, and links to exactly those", {
       expect(await state.getAttribute("data-tone")).toBe("failed");
       expect(problems).toEqual([]);
     },
-    { handlers, env: OPEN, bulkPollMs: 50 },
-    WIDE,
+    { bulkPollMs: 50 },
   );
 });
 
 it("the first button of a row never replays, and no row has a blue one", { timeout: LIMIT_MS }, () => {
-  const { handlers } = breaking({ paid: "no row" });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await fail(receiver, "paid", 1);
-      await page.goto("/problems");
-      await signIn(page);
-      const buttons = rowOf(page, "no row").getByRole("button");
-      await expectShown(buttons.first());
-      expect(await buttons.first().textContent()).toBe("Dry run");
-      for (const button of await buttons.all())
-        expect([null, "default"]).toContain(await button.getAttribute("data-variant"));
-      await buttons.first().click();
-      const first = panelOf(page).locator(".panel-actions").getByRole("button").first();
-      await expectShown(first);
-      expect(await first.textContent()).toBe("Dry run one");
-    },
-    { handlers, env: OPEN },
-    WIDE,
-  );
+  return withFailures({ paid: [1, "no row"] }, async ({ page }) => {
+    const buttons = rowOf(page, "no row").getByRole("button");
+    await expectShown(buttons.first());
+    expect(await buttons.first().textContent()).toBe("Dry run");
+    for (const button of await buttons.all())
+      expect([null, "default"]).toContain(await button.getAttribute("data-variant"));
+    await buttons.first().click();
+    const first = panelOf(page).locator(".panel-actions").getByRole("button").first();
+    await expectShown(first);
+    expect(await first.textContent()).toBe("Dry run one");
+  });
 });
 
 it("a problem shows the frames of the user's code before all others", { timeout: LIMIT_MS }, () => {
-  const { handlers } = breaking({ paid: "no row" });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await fail(receiver, "paid", 1);
-      await page.goto("/problems");
-      await signIn(page);
-      await rowOf(page, "no row").locator(".cell-what").click();
-      const stack = panelOf(page).getByRole("region", { name: "The error with its stack" });
-      await expectShown(stack);
-      expect((await stack.textContent())?.split("\n")[1]).toContain("breaking.ts");
-    },
-    { handlers, env: OPEN },
-    WIDE,
-  );
+  return withFailures({ paid: [1, "no row"] }, async ({ page }) => {
+    await rowOf(page, "no row").locator(".cell-what").click();
+    const stack = panelOf(page).getByRole("region", { name: "The error with its stack" });
+    await expectShown(stack);
+    expect((await stack.textContent())?.split("\n")[1]).toContain("breaking.ts");
+  });
 });
 
 it("94 failed deliveries are one problem without a stack, delivered again with two clicks", {
@@ -152,34 +116,26 @@ it("94 failed deliveries are one problem without a stack, delivered again with t
 });
 
 it("a bulk replay is paused, resumed, and cancelled only after a question", { timeout: LIMIT_MS }, () => {
-  const { handlers } = breaking({ paid: "no row" });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await fail(receiver, "paid", 2);
-      await page.goto("/problems");
-      await signIn(page);
-      await rowOf(page, "no row").locator(".cell-what").click();
-      // Nothing is replayed here before the hour is over.
-      await panelOf(page).getByRole("button", { name: "Replay all 2" }).click();
-      await page.getByRole("button", { name: "Start the replay" }).click();
-      await resultOf(page).getByRole("button", { name: "Pause" }).click();
-      await expectShown(resultOf(page).getByText(/^Paused: 0 of 2\./));
-      await resultOf(page).getByRole("button", { name: "Resume" }).click();
-      await page.getByRole("link", { name: "Bulk replays (1 running)" }).click();
-      await page.locator(".replay-row").click();
-      const cancelled = () => receiver.count("oncehook_bulk_replays", "state = 'cancelled'");
-      const cancel = resultOf(page).getByRole("button", { name: "Cancel" });
-      await cancel.click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByRole("button", { name: "Keep it" }).click();
-      await dialog.waitFor({ state: "hidden" });
-      expect(await cancelled()).toBe(0);
-      await cancel.click();
-      await dialog.getByRole("button", { name: "Cancel it" }).click();
-      await cancel.waitFor({ state: "hidden" });
-      expect(await cancelled()).toBe(1);
-    },
-    { handlers, env: OPEN },
-    WIDE,
-  );
+  return withFailures({ paid: [2, "no row"] }, async ({ page, receiver }) => {
+    await rowOf(page, "no row").locator(".cell-what").click();
+    // Nothing is replayed here before the hour is over.
+    await panelOf(page).getByRole("button", { name: "Replay all 2" }).click();
+    await page.getByRole("button", { name: "Start the replay" }).click();
+    await resultOf(page).getByRole("button", { name: "Pause" }).click();
+    await expectShown(resultOf(page).getByText(/^Paused: 0 of 2\./));
+    await resultOf(page).getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("link", { name: "Bulk replays (1 running)" }).click();
+    await page.locator(".replay-row").click();
+    const cancelled = () => receiver.count("oncehook_bulk_replays", "state = 'cancelled'");
+    const cancel = resultOf(page).getByRole("button", { name: "Cancel" });
+    await cancel.click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Keep it" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    expect(await cancelled()).toBe(0);
+    await cancel.click();
+    await dialog.getByRole("button", { name: "Cancel it" }).click();
+    await cancel.waitFor({ state: "hidden" });
+    expect(await cancelled()).toBe(1);
+  });
 });

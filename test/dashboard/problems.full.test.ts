@@ -1,24 +1,12 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { breaking } from "../support/breaking.ts";
-import { event, type TestReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { expectShown, sendToken, signIn, withDashboard } from "./dashboard.ts";
+import { fail, LIMIT_MS, OPEN, PATIENCE_MS, panelOf, rowOf, rowsOf, WIDE, withFailures } from "./problem-list.ts";
 
-const LIMIT_MS = 180_000;
-const PATIENCE_MS = 60_000;
-const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
 const VIEWER = "a-token-for-looking-only";
-const WIDE = { viewport: { width: 1_440, height: 900 } };
-
-const rowsOf = (page: Page) => page.locator(".problem-row");
-const rowOf = (page: Page, text: string | RegExp) => rowsOf(page).filter({ hasText: text });
-const panelOf = (page: Page) => page.getByRole("complementary", { name: "Problem" });
 const addressOf = (page: Page) => new URL(page.url()).pathname + new URL(page.url()).search;
-
-async function fail(receiver: TestReceiver, type: string, count: number): Promise<void> {
-  for (let at = 0; at < count; at += 1) await receiver.send(event(type, {}, { event_id: `${type}_${at}` }));
-}
 
 it("an empty list teaches what comes there, with the command to copy", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, problems }) => {
@@ -62,13 +50,9 @@ it.each([
 it("four causes with 69 failures are four problems, and each has its count and its times", {
   timeout: LIMIT_MS,
 }, () => {
-  const counts = { paid: 41, order: 19, slow: 6, refund: 3 };
-  const { handlers } = breaking({ paid: "UNIQUE constraint", order: "no sku", slow: "too slow", refund: "no row" });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      for (const [type, count] of Object.entries(counts)) await fail(receiver, type, count);
-      await page.goto("/problems");
-      await signIn(page);
+  return withFailures(
+    { paid: [41, "UNIQUE constraint"], order: [19, "no sku"], slow: [6, "too slow"], refund: [3, "no row"] },
+    async ({ page }) => {
       await until(async () => (await rowsOf(page).count()) === 4, PATIENCE_MS);
       const numbers = await rowsOf(page).locator(".cell-count").allTextContents();
       expect(numbers).toEqual(["41", "19", "6", "3"]);
@@ -76,59 +60,40 @@ it("four causes with 69 failures are four problems, and each has its count and i
         expect(await rowOf(page, "no sku").locator(cell).count()).toBeGreaterThan(0);
       await expectShown(page.getByRole("link", { name: "Problems 4" }).or(page.getByText("Problems4")).first());
     },
-    { handlers, env: OPEN },
-    WIDE,
   );
 });
 
 it("j and k go through the problems, Enter opens one, and Escape closes it", { timeout: LIMIT_MS }, () => {
-  const { handlers } = breaking({ paid: "no row", order: "no sku" });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await fail(receiver, "paid", 2);
-      await fail(receiver, "order", 1);
-      await page.goto("/problems");
-      await signIn(page);
-      await rowOf(page, "no sku").waitFor();
-      await page.keyboard.press("j");
-      await page.keyboard.press("Enter");
-      await expectShown(panelOf(page).getByRole("heading", { name: /^paid/ }));
-      expect(addressOf(page)).toMatch(/^\/problems\/[0-9a-f]{12}$/);
-      await page.keyboard.press("j");
-      await expectShown(panelOf(page).getByRole("heading", { name: /^order/ }));
-      await page.reload();
-      await expectShown(panelOf(page).getByRole("heading", { name: /^order/ }));
-      await page.keyboard.press("Escape");
-      await panelOf(page).waitFor({ state: "hidden" });
-      expect(addressOf(page)).toBe("/problems");
-    },
-    { handlers, env: OPEN },
-    WIDE,
-  );
+  return withFailures({ paid: [2, "no row"], order: [1, "no sku"] }, async ({ page }) => {
+    await rowOf(page, "no sku").waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await expectShown(panelOf(page).getByRole("heading", { name: /^paid/ }));
+    expect(addressOf(page)).toMatch(/^\/problems\/[0-9a-f]{12}$/);
+    await page.keyboard.press("j");
+    await expectShown(panelOf(page).getByRole("heading", { name: /^order/ }));
+    await page.reload();
+    await expectShown(panelOf(page).getByRole("heading", { name: /^order/ }));
+    await page.keyboard.press("Escape");
+    await panelOf(page).waitFor({ state: "hidden" });
+    expect(addressOf(page)).toBe("/problems");
+  });
 });
 
 it("a mute takes two clicks, shows by whom and until when, is audited, and can be ended", { timeout: LIMIT_MS }, () => {
-  const { handlers } = breaking({ paid: "no row" });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await fail(receiver, "paid", 1);
-      await page.goto("/problems");
-      await signIn(page);
-      await page.getByRole("button", { name: "Mute: paid of platform" }).click();
-      await page.getByRole("button", { name: "For 1 day" }).click();
-      await expectShown(rowOf(page, "Muted by token"));
-      expect(addressOf(page)).toBe("/problems");
-      await page.getByRole("button", { name: /^Muted/ }).click();
-      await rowOf(page, "no row").locator(".cell-what").click();
-      await expectShown(panelOf(page).getByText(/^Muted until .* by token: muted on the dashboard$/));
-      const { items } = (await receiver.admin("/api/v1/audit?action=problem.mute")).body as { items: object[] };
-      expect(items).toHaveLength(1);
-      await panelOf(page).getByRole("button", { name: "Unmute" }).click();
-      await expectShown(panelOf(page).getByRole("button", { name: "Mute", exact: true }));
-    },
-    { handlers, env: OPEN },
-    WIDE,
-  );
+  return withFailures({ paid: [1, "no row"] }, async ({ page, receiver }) => {
+    await page.getByRole("button", { name: "Mute: paid of platform" }).click();
+    await page.getByRole("button", { name: "For 1 day" }).click();
+    await expectShown(rowOf(page, "Muted by token"));
+    expect(addressOf(page)).toBe("/problems");
+    await page.getByRole("button", { name: /^Muted/ }).click();
+    await rowOf(page, "no row").locator(".cell-what").click();
+    await expectShown(panelOf(page).getByText(/^Muted until .* by token: muted on the dashboard$/));
+    const { items } = (await receiver.admin("/api/v1/audit?action=problem.mute")).body as { items: object[] };
+    expect(items).toHaveLength(1);
+    await panelOf(page).getByRole("button", { name: "Unmute" }).click();
+    await expectShown(panelOf(page).getByRole("button", { name: "Mute", exact: true }));
+  });
 });
 
 it("the failures are a CSV file two clicks from the overview", { timeout: LIMIT_MS }, () => {
