@@ -76,7 +76,7 @@ export function registerBulkReplays(app: FastifyInstance, deps: AdminDependencie
   app.post("/api/v1/bulk-replays", START_BULK, async (request, reply) => {
     const { scope, filter: fields, per_second: perSecond, reason = null } = request.body;
     const isDryRun = request.query.dry_run;
-    assertScope(scope, fields, isDryRun ? "of a dry run" : reason);
+    assertScope({ scope, filter: fields, reason, isDryRun });
     const filter = input.bulkFilter(fields);
     if (isDryRun) return reply.send(await tryFirst(filter, deps));
     const asked = { scope, filter, reason, perSecond, createdBy: requireCaller(request).actor };
@@ -119,20 +119,23 @@ function noBulkReplay(): never {
 const OF_FAILURES = ["state", "code", "problem", "bulk_replay"] as const;
 const OF_EVENTS = ["from", "to"] as const;
 
+interface AskedBulk extends Pick<BulkReplayView, "scope" | "filter" | "reason"> {
+  readonly isDryRun: boolean;
+}
+
 /** @throws HttpError for fields of the other scope, and for handled events without a source or a reason */
-function assertScope(scope: BulkReplayView["scope"], filter: BulkReplayView["filter"], reason: string | null): void {
+function assertScope({ scope, filter, reason, isDryRun }: AskedBulk): void {
   const others = scope === "events" ? OF_FAILURES : OF_EVENTS;
   const wrong = others.find((name) => filter[name] !== undefined);
   const other = scope === "events" ? "failures" : "handled events: set scope to events";
   if (wrong !== undefined) throw new HttpError(400, `filter.${wrong}: is for ${other}`);
   if (scope === "failures") {
-    if (reason === "of a dry run")
-      throw new HttpError(400, "dry_run: is for handled events; a failure has a dry run of its own");
+    if (isDryRun) throw new HttpError(400, "dry_run: is for handled events; a failure has a dry run of its own");
     return;
   }
   if (filter.source === undefined)
     throw new HttpError(400, "filter.source: missing; handled events are run again for one source, such as stripe");
-  if (reason === null)
+  if (reason === null && !isDryRun)
     throw new HttpError(
       400,
       "reason: missing; say why the events are run again, or ask with ?dry_run=true, which needs none",
