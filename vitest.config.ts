@@ -12,7 +12,8 @@ export default defineConfig({
     pool: "forks",
     // Half of the time of a run would go into evaluating the same modules for each file.
     isolate: false,
-    maxWorkers: 2,
+    // Of two cores, two files at a time leave a quarter idle: many tests wait for processes and clocks.
+    maxWorkers: 3,
     maxConcurrency: 20,
     testTimeout: 30_000,
     hookTimeout: 60_000,

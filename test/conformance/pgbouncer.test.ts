@@ -66,9 +66,9 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
   );
 
   it(
-    "processes with different handlers each run their own statements for a minute",
+    "processes with different handlers each run their own statements for twenty seconds",
     { tags: "full", timeout: 180_000 },
-    () => share(60_000),
+    () => share(20_000),
   );
 
   it("a start behind PgBouncer needs no startup parameter; one of the address's own is named where it is refused", () =>

@@ -1,6 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import type { Target } from "../support/open-target.ts";
 import { SECRET } from "../support/secrets.ts";
 import { audit } from "./driver/audit.ts";
 import { Book } from "./driver/book.ts";
@@ -30,6 +34,12 @@ describe("under fire", () => {
 });
 
 describe("the auditor", () => {
+  let oneEvent: OneEvent;
+  beforeAll(async () => {
+    oneEvent = await handleOneEvent();
+  });
+  afterAll(() => oneEvent.destroy());
+
   /** What each forgery of the books is called. */
   it.each([
     ["an effect that is gone", "DELETE FROM ledger_effects WHERE event_id LIKE '%-0'", "without an effect"],
@@ -71,23 +81,19 @@ describe("the auditor", () => {
       "UPDATE oncehook_records SET status = 'processing' WHERE event_id LIKE '%-0'",
       "not completed",
     ],
-  ])("the auditor finds %s", (_title, statement, finding) =>
-    withDatabase("sqlite", async (target) => {
-      const book = new Book("forged", "ledger_posting", SECRET);
-      const fleet = await Fleet.start(target);
-      try {
-        const { number, body } = book.open();
-        book.sending(number);
-        book.answered(number, await call(fleet.origins[0] ?? "", body));
-        await fleet.stopAll();
-        expect(await audit(target, book)).toMatchObject({ acknowledged: 1, lost: 0, doubled: 0, faults: [] });
-        await execute(target, statement);
-        expect((await audit(target, book)).faults.join("\n")).toContain(finding);
-      } finally {
-        await fleet.destroy();
-      }
-    }),
-  );
+  ])("the auditor finds %s", async (_title, statement, finding) => {
+    const target = await oneEvent.copied();
+    await execute(target, statement);
+    expect((await audit(target, oneEvent.book)).faults.join("\n")).toContain(finding);
+  });
+
+  it("the auditor finds nothing where all is well", async () =>
+    expect(await audit(await oneEvent.copied(), oneEvent.book)).toMatchObject({
+      acknowledged: 1,
+      lost: 0,
+      doubled: 0,
+      faults: [],
+    }));
 
   it.each([
     ["of another event", '{"status":"success","data":{"posted":"other-0","cents":1}}'],
@@ -131,6 +137,39 @@ describe("the auditor", () => {
       }
     }));
 });
+
+/** A database with one handled event, each forgery of which is made on a copy. */
+interface OneEvent {
+  readonly book: Book;
+  copied(): Promise<Target>;
+  destroy(): Promise<void>;
+}
+
+async function handleOneEvent(): Promise<OneEvent> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-audited-"));
+  const file = join(folder, "handled.db");
+  const book = new Book("forged", "ledger_posting", SECRET);
+  const fleet = await Fleet.start({ dialect: "sqlite", url: `sqlite:${file}` });
+  try {
+    const { number, body } = book.open();
+    book.sending(number);
+    book.answered(number, await call(fleet.origins[0] ?? "", body));
+    await fleet.stopAll();
+  } finally {
+    await fleet.destroy();
+  }
+  let copies = 0;
+  return {
+    book,
+    async copied() {
+      copies += 1;
+      const copy = join(folder, `forged-${copies}.db`);
+      await copyFile(file, copy);
+      return { dialect: "sqlite", url: `sqlite:${copy}` };
+    },
+    destroy: () => rm(folder, { recursive: true, force: true }),
+  };
+}
 
 describe("what is printed", () => {
   const [first, second] = ROUNDS;

@@ -141,11 +141,14 @@ describeFullOnPostgres("the replay of a handled event on %s", (dialect) => {
         expect((await receiver.admin("/api/v1/events/shop/e1/replay", viewer)).status).toBe(403);
         await dryRun(receiver, "shop/e1");
         await replay(receiver, "shop/e1");
-        const { items } = (await receiver.admin("/api/v1/audit")).body as { items: { action: string }[] };
-        const ofEvents = items.filter(({ action }) => action.startsWith("event."));
-        expect(ofEvents.slice(0, 2)).toMatchObject([
-          { action: "event.replay", target: "shop/e1", actor: "token", outcome: "done", detail: REASON },
-          { action: "event.dry_run", target: "shop/e1", outcome: "done" },
+        const { items } = (await receiver.admin("/api/v1/audit")).body as {
+          items: { action: string; outcome: string }[];
+        };
+        // Refused ones are written without waiting, so that their place among the others is open.
+        const done = items.filter(({ action, outcome }) => action.startsWith("event.") && outcome === "done");
+        expect(done).toMatchObject([
+          { action: "event.replay", target: "shop/e1", actor: "token", detail: REASON },
+          { action: "event.dry_run", target: "shop/e1" },
         ]);
         expect(plan.ran).toEqual(["e1 inline", "e1 replay", "e1 replay"]);
       },

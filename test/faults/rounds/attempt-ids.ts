@@ -33,7 +33,7 @@ export function attemptIds(dialect: Dialect, full: number): Round {
     name: `attempt-ids-${dialect}`,
     title: `kill -9 under retries with new ids, and equal bodies under new ids, ${dialect}`,
     full,
-    short: 4,
+    short: 2,
     run: (place) =>
       inParts(place, (kills) => place.withTarget(dialect, (target) => killed(target, kills, place.chance.fork()))),
   };
