@@ -30,6 +30,20 @@ export function bodyMeetsCondition(body: Uint8Array | string, condition: Payload
   return condition.value.length >= LEAST_IN_TEXT && text.includes(JSON.stringify(condition.value));
 }
 
+/** Whether the value is anywhere in a body, as in an item of a batch: wider than the condition. */
+export function bodyHoldsValue(body: Uint8Array | string, { value }: PayloadCondition): boolean {
+  const text = typeof body === "string" ? body : Buffer.from(body).toString();
+  const json = parseJson(text);
+  if (json === undefined) return text.includes(JSON.stringify(value));
+  const open: unknown[] = [json];
+  // No recursion: any sender may nest a body so deep that it would fail.
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (isValue(next, value)) return true;
+    if (typeof next === "object" && next !== null) for (const member of Object.values(next)) open.push(member);
+  }
+  return false;
+}
+
 /** A copy in which nothing holds the value. */
 export function withoutValue(json: JsonValue, value: string): JsonValue {
   if (typeof json === "string") return textWithoutValue(json, value);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { decryptCapture } from "../dev/capture/index.ts";
 import {
+  bodyHoldsValue,
   bodyMeetsCondition,
   ERASED,
   type EventKey,
@@ -115,9 +116,10 @@ async function findEvents(condition: PayloadCondition, { store, encryptor, log }
     }
   }
   for await (const { id, source, eventId, text = "" } of erasure.scan("callbacks")) {
-    if (!bodyMeetsCondition(text, condition)) continue;
+    const isOfEvent = source !== null && eventId !== null;
+    if (!(isOfEvent ? bodyMeetsCondition : holdsInWhole)(text, condition)) continue;
     found.callbacks.add(id);
-    if (source !== null && eventId !== null) add({ source, eventId });
+    if (isOfEvent) add({ source, eventId });
   }
   if (await storedEvents.exist())
     for await (const { source, id, data } of erasure.storedEvents())
@@ -129,10 +131,14 @@ async function findEvents(condition: PayloadCondition, { store, encryptor, log }
     const { id, requestId = "" } = row;
     const captured = { id, requestId, receivedAt: "", encrypted: bytesOf(row) };
     const body = orUnread(row, () => decryptCapture(captured, encryptor).body);
-    if (body !== undefined && bodyMeetsCondition(body, condition)) found.captures.push(id);
+    if (body !== undefined && holdsInWhole(body, condition)) found.captures.push(id);
   }
   return found;
 }
+
+/** A whole request may be a batch, whose items have the path. What is erased too much of it is no event's. */
+const holdsInWhole = (body: Uint8Array | string, condition: PayloadCondition): boolean =>
+  bodyMeetsCondition(body, condition) || bodyHoldsValue(body, condition);
 
 /** A failure holds an event's envelope, or a whole request with its body in base64. */
 function keptBodies(body: Uint8Array): readonly (Uint8Array | string)[] {
