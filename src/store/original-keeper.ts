@@ -43,6 +43,8 @@ export interface SealedBlock<Event> {
 
 /** A block ends after this many bytes of bodies: a search decrypts whole blocks. */
 const BLOCK_BYTES = 1_048_576;
+/** On the path of a callback compression costs more than the bytes that it saves; a merge compresses later. */
+const COMPRESSED_FROM = 65_536;
 const PAUSE_MS = 60_000;
 const TABLE = "oncehook_originals";
 const NOT_KEPT =
@@ -140,7 +142,7 @@ export function decryptOriginals(encrypted: Uint8Array, encryptor: Pick<Encrypto
  */
 export function sealOriginals<Event extends KeptEvent>(
   events: readonly Event[],
-  compressedFrom: number,
+  compressedFrom = COMPRESSED_FROM,
 ): SealedBlock<Event>[] {
   const sealed: SealedBlock<Event>[] = [];
   for (const [keeper, kept] of Map.groupBy(events, ({ completion }) => completion.original?.keeper)) {

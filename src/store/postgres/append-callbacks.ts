@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-columns.ts";
 import { type Database, run } from "../database.ts";
 import { type NewBlock, type NewLogRow, sealOriginals } from "../original-keeper.ts";
-import { COMPRESSED_FROM, pauseOriginalsAfter } from "./groups/event-statements.ts";
+import { pauseOriginalsAfter } from "./groups/event-statements.ts";
 import { CALLBACK_COLUMN_TYPES } from "./groups/event-texts.ts";
 
 const LOG_COLUMNS = [...CALLBACK_COLUMNS, ...REFUSED_COLUMNS] as const;
@@ -21,7 +21,7 @@ export async function appendCallbacks({ write }: Database, rows: readonly NewLog
   const given = sql`jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) AS given (${TYPED_LOG_COLUMNS})`;
   const logged = sql`INSERT INTO oncehook_callbacks (${LOG_COLUMN_LIST}) SELECT ${LOG_COLUMN_LIST} FROM ${given}`;
   const kept = rows.flatMap(({ unhandled }) => unhandled ?? []);
-  const blocks = sealOriginals(kept, COMPRESSED_FROM).map(({ block }) => block);
+  const blocks = sealOriginals(kept).map(({ block }) => block);
   if (blocks.length === 0) return void (await run(write, logged));
   try {
     await run(write, sql`WITH logged AS (${logged} RETURNING id) ${insertLoggedOriginals(blocks)}`);

@@ -6,8 +6,6 @@ export interface TaskOriginal extends KeptEvent {
   readonly callbackId: number;
 }
 
-/** On the writer's thread compression takes longer than the pages that it saves; a merge compresses later. */
-const COMPRESSED_FROM = 65_536;
 const INSERT_ORIGINALS = `INSERT INTO oncehook_originals
   (is_merged, keep_until, newest_at, first_callback_id, last_callback_id, encrypted_block) VALUES (0, ?, ?, ?, ?, ?)`;
 
@@ -16,7 +14,7 @@ const INSERT_ORIGINALS = `INSERT INTO oncehook_originals
  * @throws the driver's error where it ended the transaction as well
  */
 export function insertOriginals(connection: Connection, kept: readonly TaskOriginal[]): void {
-  for (const { block, events } of sealOriginals(kept, COMPRESSED_FROM)) {
+  for (const { block, events } of sealOriginals(kept)) {
     const [first, last] = [events[0], events.at(-1)];
     const range = [first?.callbackId ?? 0, last?.callbackId ?? 0];
     try {

@@ -18,9 +18,6 @@ import {
   NOTIFICATION_TYPES,
 } from "./event-texts.ts";
 
-/** PostgreSQL cuts a row of more than 2 kB into rows of another table (https://www.postgresql.org/docs/current/storage-toast.html). */
-export const COMPRESSED_FROM = 1_800;
-
 export interface QueuedNotification {
   readonly topic: string;
   /** JSON. */
@@ -146,7 +143,7 @@ export class EventStatements {
       const rows = some.map(({ completion }) => callbackValues(completion.logEntry as CallbackLogEntry, 1));
       return [...recordArrays(some), ...times, ...transposed(rows, CALLBACK_COLUMNS)];
     };
-    const sealed = sealOriginals(events, COMPRESSED_FROM);
+    const sealed = sealOriginals(events);
     const kept = new Set(sealed.flatMap((one) => one.events));
     const others = kept.size === 0 ? events : events.filter((event) => !kept.has(event));
     const statements = sealed.map(({ block, events: some }) => {
@@ -158,7 +155,7 @@ export class EventStatements {
   /** The originals of events that are completed one by one; it stands behind their completions. */
   originals(events: readonly Pick<CompletedEvent, "record" | "completion">[]): WireStatement[] {
     const logged = events.filter(({ completion }) => completion.logEntry !== undefined);
-    return sealOriginals(logged, COMPRESSED_FROM).map(({ block, events: kept }) => {
+    return sealOriginals(logged).map(({ block, events: kept }) => {
       const values = [...keyLists(kept.map(({ record }) => record)), ...blockValues(block)];
       return { ...this.#texts.insertOriginals, values };
     });
