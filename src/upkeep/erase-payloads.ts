@@ -136,7 +136,7 @@ async function findEvents(condition: PayloadCondition, { store, encryptor, log }
   return found;
 }
 
-/** A whole request may be a batch, whose items have the path. What is erased too much of it is no event's. */
+/** A whole request may be a batch, whose items have the path. Its copy is erased as a whole, its events are not. */
 const holdsInWhole = (body: Uint8Array | string, condition: PayloadCondition): boolean =>
   bodyMeetsCondition(body, condition) || bodyHoldsValue(body, condition);
 
