@@ -20,6 +20,7 @@ import {
   overviewSearch,
   parseSearch,
   type Raw,
+  sandboxSearch,
   searchText,
   signInSearch,
   stringifySearch,
@@ -35,6 +36,9 @@ const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
   notFoundComponent: NotFound,
 });
+
+/** Parts of the list of sources that an address may name. */
+const SECTIONS_OF_SOURCES: ReadonlySet<string> = new Set(["oauth", "handlers"]);
 
 /** The sign-in and the sandbox are the server's. */
 const onlyOfServer = () => {
@@ -165,11 +169,23 @@ const notifications = createRoute({
 const sources = createRoute({
   getParentRoute: () => inside,
   path: "/sources",
+  // Links of earlier versions name a source behind a hash.
+  beforeLoad: ({ location: { hash } }) => {
+    if (hash !== "" && !SECTIONS_OF_SOURCES.has(hash))
+      throw redirect({ to: "/sources/$name", params: { name: hash }, replace: true });
+  },
   component: lazyRouteComponent(() => import("./pages/sources/sources-page.tsx"), "SourcesPage"),
+});
+const source = createRoute({
+  getParentRoute: () => inside,
+  path: "/sources/$name",
+  validateSearch: overviewSearch,
+  component: lazyRouteComponent(() => import("./pages/sources/source-page.tsx"), "SourcePage"),
 });
 const sandbox = createRoute({
   getParentRoute: () => inside,
   path: "/sandbox",
+  validateSearch: sandboxSearch,
   beforeLoad: onlyOfServer,
   component: lazyRouteComponent(() => import("./pages/sandbox/sandbox-page.tsx"), "SandboxPage"),
 });
@@ -180,7 +196,7 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/audit/audit-page.tsx"), "AuditPage"),
 });
 
-const PAGES = [overview, activity, problems, replays, sources, sandbox, audit] as const;
+const PAGES = [overview, activity, problems, replays, sources, source, sandbox, audit] as const;
 const EARLIER_ADDRESSES = [callbacks, callback, event, refused, failures, bulkReplays, notifications] as const;
 
 export function createPages(queries: QueryClient) {
@@ -188,7 +204,7 @@ export function createPages(queries: QueryClient) {
     routeTree: root.addChildren([
       signIn,
       inside.addChildren([
-        ...[overview, activity, sources, sandbox, audit],
+        ...[overview, activity, sources, source, sandbox, audit],
         problems.addChildren([problem]),
         replays.addChildren([replay]),
         ...EARLIER_ADDRESSES,

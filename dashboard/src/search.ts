@@ -43,6 +43,11 @@ export function auditSearch(raw: Raw): { readonly action?: string; readonly acto
   return picked(raw, ["action", "actor"] as const);
 }
 
+/** The source whose callback to compose. */
+export function sandboxSearch(raw: Raw): { readonly source?: string } {
+  return picked(raw, ["source"] as const);
+}
+
 /** The page to open after the sign-in: an address of this origin only. */
 export function signInSearch(raw: Raw): { readonly back?: string } {
   const back = searchText(raw.back);

@@ -234,6 +234,11 @@ function sourceMethods({ request }: Requests) {
       list: () => request<api.SourcesView>("GET", "sources"),
       /** The last hour of each source. */
       health: () => request<{ readonly items: readonly api.SourceHealthView[] }>("GET", "sources/health"),
+      /** Its latency over time, against its platform's deadline, and its slowest callbacks. */
+      history: (source: string, span: api.SourceHistoryView["span"] = "day") =>
+        request<api.SourceHistoryView>("GET", `sources/${pathSegment(source)}/history`, { query: { span } }),
+      /** Its ignored events by type, its reconciliation, and its last endpoint check. */
+      details: (source: string) => request<api.SourceDetailsView>("GET", `sources/${pathSegment(source)}/details`),
       /**
        * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
        * @param source one of the items of the list, or `oauth` for its redirect address

@@ -31,7 +31,9 @@ export type {
   SearchPageView,
   SessionView,
   SignInView,
+  SourceDetailsView,
   SourceHealthView,
+  SourceHistoryView,
   SourcesView,
   SourceView,
   SuggestionView,
@@ -39,7 +41,14 @@ export type {
   TenantView,
   UnreplayedEventView,
 } from "../admin/index.ts";
-export { fromPathSegment, type OutcomeCounts, outcomeCounts, outcomeStatus, toPathSegment } from "../domain/index.ts";
+export {
+  fromPathSegment,
+  type OutcomeCounts,
+  outcomeCounts,
+  outcomeStatus,
+  sourceOf,
+  toPathSegment,
+} from "../domain/index.ts";
 export * from "./admin-client.ts";
 export type { BackfillParams } from "./backfill-methods.ts";
 export type { LiveEvent } from "./live.ts";

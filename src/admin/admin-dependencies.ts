@@ -1,5 +1,5 @@
 import type { Server } from "node:http";
-import type { EventKey, PayloadCondition } from "../domain/index.ts";
+import type { EventKey, OverviewRange, PayloadCondition } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import type {
@@ -14,7 +14,9 @@ import type * as auth from "./access/authenticator.ts";
 import type { ErasureView } from "./erasure-schema.ts";
 import type * as views from "./page-schemas.ts";
 import type { RelearnRequest, RelearnView } from "./schemas.ts";
+import type { SourceDetailsView } from "./source-details-schema.ts";
 import type { SourceHealthView } from "./source-health-schema.ts";
+import type { SourceHistoryView } from "./source-history-schema.ts";
 
 /** The sources: their endpoint URLs, secrets and checks. */
 export interface Sources {
@@ -22,6 +24,9 @@ export interface Sources {
   list(): Promise<views.SourcesView>;
   /** Bounded by the counts that are kept, whatever the log holds. */
   health(): Promise<readonly SourceHealthView[]>;
+  /** Its latency over time, from the counts that are kept, and its slowest callbacks, by a bounded look. */
+  history(source: string, span: OverviewRange): Promise<SourceHistoryView | "absent">;
+  details(source: string): Promise<SourceDetailsView | "absent">;
   /** When the secrets of a source's tenants were used; `absent` where there is no such source with tenants. */
   tenants(source: string, tenant: string | undefined, page: Page): Promise<readonly StoredTenantUses[] | "absent">;
   /** One check at a time. */

@@ -23,6 +23,8 @@ const SECRET = z.strictObject({
   name: z.string().describe("The variable or the source, with the secret's number where it holds several."),
   is_previous: z.boolean().describe("Whether it is on its way out."),
   last_used_at: time().nullable(),
+  can_retire: z.boolean().describe("Of a previous one: whether it can be deleted."),
+  unused_since: time().nullable().describe("Of a previous one: since when it verified nothing; null if not known."),
   advice: z.string().nullable().describe("Of a previous one: whether it can go."),
 });
 
@@ -82,6 +84,7 @@ const SOURCE = z.strictObject({
   source: z.string(),
   about: ABOUT.nullable().describe("Null for the built-in protocol (`platform`)."),
   addresses: z.array(ADDRESS),
+  setup: z.array(z.string()).describe("What to do at its platform and here, a sentence a step."),
   event_types: z.array(z.string()).describe("The types and patterns that have a handler."),
   unhandled: z.enum(["ignore", "refuse"]).describe("What becomes of another type."),
   answer: ANSWER.describe("When a callback gets its response."),

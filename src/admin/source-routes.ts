@@ -9,7 +9,9 @@ import { HIDDEN_ROUTE, HttpError, operation } from "./operation.ts";
 import { anyText, SANDBOX_REQUEST, SANDBOX_SOURCE_REQUEST } from "./page-schemas.ts";
 import { filterText, PAGE_QUERY, pageOf, text } from "./request-parameters.ts";
 import { RELEARN_REQUEST } from "./schemas.ts";
+import { SOURCE_DETAILS } from "./source-details-schema.ts";
 import { SOURCE_HEALTH } from "./source-health-schema.ts";
+import { SOURCE_HISTORY } from "./source-history-schema.ts";
 
 const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
@@ -19,6 +21,24 @@ const HEALTH = operation({
   summary: "How each source fares",
   description: "The outcomes and the p99 of its last hour, its platform's deadline, and its last callback.",
   responses: { 200: ["All of them.", { shape: z.strictObject({ items: z.array(SOURCE_HEALTH) }) }] },
+});
+const OF_ONE = {
+  params: { source: anyText.describe("One of the items of the list.") },
+  absent: "There is no such source.",
+};
+const HISTORY = operation({
+  summary: "How long a source's callbacks took",
+  description:
+    "From the counts of the overview, whatever the log holds; the slowest callbacks by a bounded look at the log.",
+  params: OF_ONE.params,
+  querystring: { span: z.enum(["hour", "day", "month"]).default("day") },
+  responses: { 200: ["Its latency over time.", { shape: SOURCE_HISTORY }], 404: OF_ONE.absent },
+});
+const DETAILS = operation({
+  summary: "What never reached a handler of a source",
+  description: "Its ignored events by type, its reconciliation, and its last endpoint check.",
+  params: OF_ONE.params,
+  responses: { 200: ["All of it.", { shape: SOURCE_DETAILS }], 404: OF_ONE.absent },
 });
 const CHECK = operation({
   summary: "Check the registered addresses",
@@ -66,10 +86,18 @@ function isNetwork(text: string): boolean {
   return isIP(address) > 0 && Number(bits ?? 0) <= (isIP(address) === 4 ? 32 : 128);
 }
 
+const NO_SOURCE = "there is no source of this name";
+
 export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
   const { sources, log } = deps;
   app.get("/api/v1/sources", LIST, async () => sources.list());
   app.get("/api/v1/sources/health", HEALTH, async () => ({ items: [...(await sources.health())] }));
+  app.get("/api/v1/sources/:source/history", HISTORY, async ({ params: { source }, query: { span } }) =>
+    known(await sources.history(source, span)),
+  );
+  app.get("/api/v1/sources/:source/details", DETAILS, async ({ params: { source } }) =>
+    known(await sources.details(source)),
+  );
   app.get("/api/v1/sources/:source/tenants", TENANTS, async ({ params: { source }, query }) => {
     const list = async (page: Page) => {
       const tenants = await sources.tenants(source, query.tenant, page);
@@ -83,7 +111,7 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
   app.post("/api/v1/sources/:source/check", CHECK, async ({ params: { source } }) => {
     assertServing(deps);
     const result = await sources.check(source);
-    if (result === "absent") throw new HttpError(404, "there is no source of this name");
+    if (result === "absent") throw new HttpError(404, NO_SOURCE);
     if (result === "busy") throw new HttpError(409, "a check is in progress; try again in a few seconds");
     log.info({ source, reached: result.reached }, "an operator had the registered addresses checked");
     return result;
@@ -96,7 +124,7 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
     const result = await sources.relearn(source, body);
     if (result === "unknown")
       throw new HttpError(404, "no secret of this fingerprint was sent in the last day; see oncehook sources");
-    if (result === "absent") throw new HttpError(404, "there is no source of this name");
+    if (result === "absent") throw new HttpError(404, NO_SOURCE);
     if (result === "fixed") throw new HttpError(409, "the platform of this source chooses no secret");
     log.warn(
       { source, until: result.until, ...body },
@@ -104,6 +132,11 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
     );
     return result;
   });
+}
+
+function known<View extends object>(view: View | "absent"): View {
+  if (view === "absent") throw new HttpError(404, NO_SOURCE);
+  return view;
 }
 
 /** JSON escapes may make a body longer. The receiver itself refuses one that is too long. */

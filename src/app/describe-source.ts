@@ -1,6 +1,6 @@
 import type { SourcesView, SourceView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
-import { type ConfiguredSource, type RegisteredAddress, rateOf } from "../configured/index.ts";
+import { type ConfiguredSource, describeMethods, type RegisteredAddress, rateOf } from "../configured/index.ts";
 import { type ConfiguredSecret, rotationAdvice, storedUse } from "../credentials/index.ts";
 import { keySourceOf, latencyQuantile, OVERVIEW_RANGES, periodStart, VERSIONS } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
@@ -8,10 +8,11 @@ import type { AnswerMode } from "../pipeline/index.ts";
 import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
 import type { RollupSlot, Store, StoredCredentialUse } from "../store/index.ts";
 import type { Services } from "./services.ts";
+import { platformSetupSteps, setupSteps } from "./setup-steps.ts";
 
 /** The facts of any source, for the API, the page and the command. */
 export function describeSource(
-  { receiver, configured, limits }: Pick<Services, "receiver" | "configured"> & Pick<Config, "limits">,
+  { receiver, configured, config }: Pick<Services, "receiver" | "configured"> & { readonly config: Config },
   name: string,
   addresses: readonly RegisteredAddress[],
   rows: readonly RollupSlot[],
@@ -19,11 +20,17 @@ export function describeSource(
   const source = receiver.sourcesByName.get(name);
   const described = configured.find((one) => one.name === name);
   const definition = described?.definition;
-  const rate = described === undefined ? limits.callback : rateOf(described, limits);
+  const url = addresses[0]?.url ?? "";
+  const types = typesOf(receiver.registry, name);
+  const rate = described === undefined ? config.limits.callback : rateOf(described, config.limits);
   return {
     source: name,
-    about: definition === undefined ? null : aboutOf(definition, addresses[0]?.url ?? ""),
-    event_types: typesOf(receiver.registry, name),
+    about: definition === undefined ? null : aboutOf(definition, url),
+    setup:
+      described === undefined
+        ? platformSetupSteps(url, describeMethods(config))
+        : setupSteps(described, { url, types }, config),
+    event_types: types,
     unhandled: source?.contract.unhandled ?? "refuse",
     answer: answerOf(source?.answer ?? "inline"),
     rate: rate && { callbacks: rate.points, seconds: rate.windowSeconds },
@@ -115,13 +122,17 @@ export function authenticationOf(config: Config, noted: NotedUses): SourceView["
 
 /** @param secrets of one method of one source, the current one first */
 function secretViews(secrets: readonly ConfiguredSecret[], { uses, now }: NotedUses) {
-  const current = storedUse(secrets[0], uses);
-  return secrets.map((secret) => ({
-    name: secret.name,
-    is_previous: secret.isPrevious,
-    last_used_at: storedUse(secret, uses)?.lastUsedAt ?? null,
-    advice: secret.isPrevious ? rotationAdvice(storedUse(secret, uses), current, now).message : null,
-  }));
+  return secrets.map((secret) => {
+    const advice = secret.isPrevious ? rotationAdvice(secret, secrets[0], uses, now) : undefined;
+    return {
+      name: secret.name,
+      is_previous: secret.isPrevious,
+      last_used_at: storedUse(secret, uses)?.lastUsedAt ?? null,
+      can_retire: advice?.canRetire ?? false,
+      unused_since: advice?.unusedSince ?? null,
+      advice: advice?.message ?? null,
+    };
+  });
 }
 
 /** The secrets of a source beside the built-in protocol. */

@@ -1,5 +1,5 @@
 import type { Sources, SourceView } from "../admin/index.ts";
-import { startsFlows } from "../config/index.ts";
+import { type Config, startsFlows } from "../config/index.ts";
 import {
   addressesOf,
   describeMethods,
@@ -17,14 +17,16 @@ import {
   sourceAuthentication,
 } from "./describe-source.ts";
 import type { Services } from "./services.ts";
+import { sourceDetails } from "./source-details.ts";
 import { sourceHealth } from "./source-health.ts";
+import { sourceHistory } from "./source-history.ts";
 
 const OAUTH = "oauth";
 
 export function createSources({ config, services, secrets: secretsNow, origins }: Assembled): Sources {
   const { receiver, source, configured, learntSecrets, rollups } = services;
   const { store, clock, registry } = receiver;
-  const { redirect, limits } = config;
+  const { redirect } = config;
   /** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
   const baseUrl = () => (config.isBaseUrlGiven ? config.baseUrl : origins.public);
   const addresses = () => registeredAddresses(config, baseUrl());
@@ -48,7 +50,7 @@ export function createSources({ config, services, secrets: secretsNow, origins }
       await rollups.flush();
       const counts = await recentCounts(store, now);
       const described = (name: string, own: readonly RegisteredAddress[]) =>
-        describeSource({ receiver, configured, limits }, name, own, counts.get(name) ?? []);
+        describeSource({ receiver, configured, config }, name, own, counts.get(name) ?? []);
       const platform: SourceView = {
         ...described(source.name, addresses()),
         authenticated_by: describeMethods(config),
@@ -73,14 +75,7 @@ export function createSources({ config, services, secrets: secretsNow, origins }
         handlers: handlerViews(registry, config.handlerTimeoutMs),
       };
     },
-    async health() {
-      await rollups.flush();
-      const platform = { source: source.name, title: undefined, deadlineSeconds: undefined };
-      const others = configured.map(({ name, definition: { facts } }) => {
-        return { source: name, title: facts.title, deadlineSeconds: facts.deadlineSeconds };
-      });
-      return sourceHealth(store, [...(config.servesPlatform ? [platform] : []), ...others], clock.now());
-    },
+    ...createSourceReadings(config, services),
     async tenants(name, tenant, page) {
       const known = configured.find((one) => one.name === name);
       if (known?.definition.hasTenantSecrets !== true) return "absent";
@@ -96,13 +91,44 @@ export function createSources({ config, services, secrets: secretsNow, origins }
   };
 }
 
-/** One check at a time. @param addressesOf undefined where no source has that name */
+/** How each source fares, and one source's history and details. */
+function createSourceReadings(
+  { servesPlatform }: Pick<Config, "servesPlatform">,
+  { receiver, source: platform, configured, rollups }: Services,
+): Pick<Sources, "health" | "history" | "details"> {
+  const { store, clock } = receiver;
+  const others = configured.map(({ name, definition: { facts } }) => {
+    return { source: name, title: facts.title, deadlineSeconds: facts.deadlineSeconds };
+  });
+  const ofPlatform = { source: platform.name, title: undefined, deadlineSeconds: undefined };
+  const facts = [...(servesPlatform ? [ofPlatform] : []), ...others];
+  const factsOf = (name: string) => facts.find(({ source }) => source === name);
+  return {
+    async health() {
+      await rollups.flush();
+      return sourceHealth(store, facts, clock.now());
+    },
+    async history(name, span) {
+      const known = factsOf(name);
+      if (known === undefined) return "absent";
+      await rollups.flush();
+      return sourceHistory(store, known, span, clock.now());
+    },
+    async details(name) {
+      if (factsOf(name) === undefined) return "absent";
+      const api = configured.find((one) => one.name === name)?.definition.reconcile;
+      return sourceDetails(store, name, api);
+    },
+  };
+}
+
+/** One check at a time; each result is kept. @param addressesOf undefined where no source has that name */
 function createChecks(
   { receiver, callbackLog, endpointCheckProofs }: Services,
   addressesOf: (source: string) => readonly string[] | undefined,
   { sendsForm }: { readonly sendsForm: boolean },
 ): Sources["check"] {
-  const { callbacks, tenantSecretUses } = receiver.store;
+  const { callbacks, tenantSecretUses, endpointChecks } = receiver.store;
   const log = { flush: callbackLog.flush, rows: callbacks };
   let isChecking = false;
   return async (name) => {
@@ -120,7 +146,9 @@ function createChecks(
       const addresses = await Promise.all(checks);
       const shown = addresses.find(({ reached }) => !reached) ?? addresses[0];
       if (shown === undefined) throw new TypeError("a source has at least one address");
-      return { ...shown, addresses };
+      const check = { ...shown, addresses };
+      await endpointChecks.note(name, JSON.stringify({ at: receiver.clock.now().toISOString(), check }));
+      return check;
     } finally {
       isChecking = false;
     }

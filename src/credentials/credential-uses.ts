@@ -16,6 +16,8 @@ export interface ConfiguredSecret {
   readonly isPrevious: boolean;
   /** For an operator: the variable, or the source and the secret's number there. Never the value. */
   readonly name: string;
+  /** After so many days without a use, no delivery is left that the platform signed with it. */
+  readonly quietDays: number;
 }
 
 /** Notes when a credential of a source was accepted. @param tenant of a source whose path has parameters */
@@ -138,6 +140,7 @@ export async function configuredSecrets(
       isPrevious: index > 0,
       fingerprint: fingerprint(method, text),
       name: platformName(method, index, length, config),
+      quietDays: QUIET_DAYS,
     })),
   );
   const ofSource = (source: ConfiguredSource) => {
@@ -153,6 +156,7 @@ export async function configuredSecrets(
         ...{ source: name, method, index, isPrevious: index > 0 && index < length },
         fingerprint: fingerprint(method, text),
         name: secretVariable(source, index, config) ?? `${name}, ${phrase}`,
+        quietDays: Math.max(QUIET_DAYS, Math.ceil((definition.facts.retryHours ?? 0) / DAY_HOURS)),
       };
     });
   };
@@ -173,7 +177,11 @@ function numbered(what: string, index: number, count: number): string {
 }
 
 /** Undefined for a secret that is learnt, or stands in the configuration file. */
-function secretVariable({ name, definition }: ConfiguredSource, index: number, { sources }: Pick<Config, "sources">) {
+export function secretVariable(
+  { name, definition }: ConfiguredSource,
+  index: number,
+  { sources }: Pick<Config, "sources">,
+): string | undefined {
   const isInEnvironment = sources.presets.some((preset) => preset.name === name);
   return isInEnvironment && index < definition.secrets.length ? secretVariables(name)[Math.min(index, 1)] : undefined;
 }
@@ -204,28 +212,46 @@ function platformName(method: AuthMethod, index: number, count: number, { authen
   return count > 2 ? `${variable}_PREVIOUS, ${index} of ${count - 1}` : `${variable}_PREVIOUS`;
 }
 
-/** Platforms redeliver for days, with the secret of the first try; 7 days cover those that say how long. */
+/** Platforms redeliver for days, with the secret of the first try. Those that retry for longer have their own number. */
 const QUIET_DAYS = 7;
+const DAY_HOURS = 24;
+
+export interface RotationAdvice {
+  /** Whether it can be deleted. */
+  readonly canRetire: boolean;
+  /** Since when it has verified nothing; null where that cannot be known yet. ISO 8601. */
+  readonly unusedSince: string | null;
+  readonly message: string;
+}
 
 export const storedUse = (secret: ConfiguredSecret | undefined, uses: readonly StoredCredentialUse[]) =>
   uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
 
-/** Silence counts from the last use, and from the start at which the secret was first a previous one. */
+/**
+ * Silence counts from the last use, and from the start at which the secret was first a previous one.
+ * @param secret a previous one @param current the one that replaces it
+ */
 export function rotationAdvice(
-  use: StoredCredentialUse | undefined,
-  current: StoredCredentialUse | undefined,
+  secret: ConfiguredSecret,
+  current: ConfiguredSecret | undefined,
+  uses: readonly StoredCredentialUse[],
   now: Date,
-): { readonly canRetire: boolean; readonly message: string } {
-  const keep = (why: string) => ({ canRetire: false, message: `keep it; ${why}` });
+): RotationAdvice {
+  const keep = (why: string, unusedSince: string | null = null) => {
+    return { canRetire: false, unusedSince, message: `keep it; ${why}` };
+  };
+  const use = storedUse(secret, uses);
+  const usedAt = storedUse(current, uses)?.lastUsedAt ?? null;
   const since = use?.previousSince ?? null;
   if (since === null) return keep("the receiver has not started with it as a previous one yet");
-  if (current?.lastUsedAt == null || Date.parse(current.lastUsedAt) < Date.parse(since))
+  if (usedAt === null || Date.parse(usedAt) < Date.parse(since))
     return keep(`the platform has not used the new one since ${since}`);
   const last = use?.lastUsedAt ?? since;
   const isLater = Date.parse(last) > Date.parse(since);
   const said = isLater ? `was last used at ${last}` : `was not used since ${since}`;
-  const quietDays = Math.floor((now.getTime() - Date.parse(isLater ? last : since)) / DAY_MS);
-  return quietDays < QUIET_DAYS
-    ? keep(`it ${said}, less than ${QUIET_DAYS} days ago`)
-    : { canRetire: true, message: `can go; it ${said}, ${quietDays} days ago` };
+  const unusedSince = isLater ? last : since;
+  const days = Math.floor((now.getTime() - Date.parse(unusedSince)) / DAY_MS);
+  return days < secret.quietDays
+    ? keep(`it ${said}, less than ${secret.quietDays} days ago`, unusedSince)
+    : { canRetire: true, unusedSince, message: `can go; it ${said}, ${days} days ago` };
 }

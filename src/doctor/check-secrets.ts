@@ -1,6 +1,6 @@
 import { type Config, ConfigError } from "../config/index.ts";
 import { configuredSources } from "../configured/index.ts";
-import { configuredSecrets, rotationAdvice, storedUse } from "../credentials/index.ts";
+import { configuredSecrets, rotationAdvice } from "../credentials/index.ts";
 import type { Inspection } from "../store/index.ts";
 
 export interface Finding {
@@ -40,7 +40,7 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
     .filter(({ isPrevious }) => isPrevious)
     .map((secret) => {
       const current = secrets.find(({ method, index }) => method === secret.method && index === 0);
-      const { canRetire, message } = rotationAdvice(storedUse(secret, uses), storedUse(current, uses), now);
+      const { canRetire, message } = rotationAdvice(secret, current, uses, now);
       return (canRetire ? ok : warning)(ABOUT, `${secret.name}: ${message}`);
     });
   const { methods, jwt } = config.authentication;

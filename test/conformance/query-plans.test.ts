@@ -25,6 +25,7 @@ const SEALED: Record<EncryptedKind, string[]> = {
   original: ["1"],
 };
 const PAGE = { limit: 10, before: 1_000 };
+const HOUR = { from: NOON.toISOString(), to: LATER.toISOString() };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
 const BOOKS =
@@ -153,6 +154,10 @@ async function everyOperation(store: Store): Promise<void> {
   await bulkReplays(store);
   await originals(store);
   await callbacks(store);
+  await store.sourceActivity.slowest({ source: "platform", ...HOUR }, { limit: 5, budgetMs: 0 });
+  await store.sourceActivity.ignoredTypes("platform", 10);
+  await store.sourceActivity.reconciled("platform", 10);
+  await store.rollups.ofSource("day", 0, "platform");
   await alerts(store);
   await access(store);
   await store.settings.noteLongestRun(30_000);

@@ -2,10 +2,12 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { event, payment } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
-import { signIn, withDashboard } from "./dashboard.ts";
+import { until } from "../support/until.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 import { violations } from "./violations.ts";
 
 const LIMIT_MS = 300_000;
+const PATIENCE_MS = 60_000;
 /** Every page, with its heading. */
 const PAGES = [
   ["/activity", "Activity"],
@@ -14,7 +16,8 @@ const PAGES = [
   ["/problems", "Problems"],
   ["/problems/replays", "Bulk replays"],
   ["/problems/replays/1", "Bulk replays"],
-  ["/sources", "Sources and handlers"],
+  ["/sources", "Sources"],
+  ["/sources/platform", "platform"],
   ["/sandbox", "Sandbox"],
   ["/audit", "Audit log"],
   ["/", "Overview"],
@@ -25,7 +28,7 @@ async function go(page: Page, [path, heading]: readonly [path: string, heading: 
   const steps = `history.pushState({}, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`;
   await page.evaluate(steps);
   await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
-  await page.getByText(/^Reading /).waitFor({ state: "hidden" });
+  await until(async () => (await page.getByText(/^Reading /).count()) === 0, PATIENCE_MS);
 }
 
 it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { timeout: LIMIT_MS }, (colorScheme) =>
@@ -42,6 +45,9 @@ it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { 
         await go(page, shown);
         found[shown[0]] = await violations(page);
       }
+      await go(page, ["/sources/stripe?span=hour", "stripe"]);
+      await expectShown(page.getByText("Deadline 10 s"));
+      found.stripe = await violations(page);
       const { items } = (await receiver.admin("/api/v1/problems")).body as { items: { id: string }[] };
       await go(page, [`/problems/${items[0]?.id}`, "Problems"]);
       await page.getByRole("region", { name: "The error with its stack" }).waitFor();

@@ -102,9 +102,9 @@ it("the sandbox fills a sample of the chosen source and type, which is then hand
 
 it("the page states whether the registered address leads here", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver, problems }) => {
-    await page.goto("/sources");
+    await page.goto("/sources/platform");
     await signIn(page);
-    await page.getByRole("button", { name: "Check endpoints" }).click();
+    await page.getByRole("button", { name: "Check endpoint" }).click();
     await page.getByText(`Reached: ${receiver.publicOrigin}/api/v1/platform/callback`).waitFor();
     await page
       .getByText(/an address of this machine/)

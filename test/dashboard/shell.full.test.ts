@@ -12,7 +12,7 @@ it.each(["/", "Control+k"])("the key %s focuses the search box, which finds an o
     await receiver.send(payment({ event_id: "evt_2" }, { order_id: "order-7" }));
     await page.goto("/sources");
     await signIn(page);
-    await expectShown(page.getByRole("heading", { name: "Sources and handlers" }));
+    await expectShown(page.getByRole("heading", { name: "Sources" }));
     await page.keyboard.press(key);
     await page.keyboard.type("source:platform order-123");
     await page.keyboard.press("Enter");

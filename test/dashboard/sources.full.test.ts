@@ -1,15 +1,37 @@
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { IDENTITY_TEXTS } from "../../src/sources/index.ts";
 import { asana, github, hmac, stripe } from "../../src/sources/platforms/index.ts";
+import { execute } from "../support/execute.ts";
 import { freePort } from "../support/free-port.ts";
+import type { TestReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
+const WIDE = { viewport: { width: 1_440, height: 900 } };
 const BILLING = stripe({ secret: "whsec_of-the-tests" });
+const CODE = github({ secret: "a secret of 32 characters or more" });
 const REDIRECT = "/api/platform/oauth-callback";
+const paid = defineHandler({ source: "billing", type: "invoice.paid", data: z.looseObject({}), handle: () => ({}) });
+
+/** Sends an event as Stripe does. @returns the URL that it went to */
+async function bill(
+  { publicOrigin }: TestReceiver,
+  id: string,
+  { type = "invoice.paid", source = "billing" } = {},
+): Promise<string> {
+  const body = Buffer.from(JSON.stringify({ id, type }));
+  const headers = BILLING.sign?.({ body, now: new Date() }) ?? {};
+  const url = `${publicOrigin}/api/${source}/callback`;
+  expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
+  return url;
+}
+
+const rowOf = (page: Page, source: string) => page.getByRole("grid").getByRole("row", { name: new RegExp(source) });
+const pathOf = (page: Page) => new URL(page.url()).pathname;
 
 it("the page states whether the registered OAuth redirect leads here", { timeout: LIMIT_MS }, async () => {
   const port = String(await freePort());
@@ -24,27 +46,6 @@ it("the page states whether the registered OAuth redirect leads here", { timeout
   );
 });
 
-it("the page lists the secrets that were sent to a source, and shows none", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver, problems }) => {
-      for (const secret of ["the-genuine-one", "the-forged-one"])
-        await fetch(`${receiver.publicOrigin}/api/tasks/callback`, {
-          method: "POST",
-          headers: { "X-Hook-Secret": secret },
-        });
-      await page.goto("/sources");
-      await signIn(page);
-      const rows = page.getByRole("table", { name: "Secrets that were sent to tasks" }).locator("tbody tr");
-      await expect.poll(() => rows.count(), { timeout: LIMIT_MS / 2 }).toBe(2);
-      const [first, second] = await rows.allTextContents();
-      expect([first, second]).toEqual([expect.stringMatching(/yes$/), expect.stringMatching(/no$/)]);
-      expect(await page.content()).not.toMatch(/the-(genuine|forged)-one/);
-      expect(problems).toEqual([]);
-    },
-    { sources: { tasks: asana({}) } },
-  ),
-);
-
 it("text that the page may not copy is selected, and the page states it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     // As a browser does for a page that came over plain HTTP: it gives no clipboard.
@@ -58,35 +59,155 @@ it("text that the page may not copy is selected, and the page states it", { time
   }),
 );
 
-it(
-  "the page shows each source with its platform, its address, its event key and its last day",
-  { timeout: LIMIT_MS },
-  () =>
-    withDashboard(
-      async ({ page, receiver, problems }) => {
-        const body = Buffer.from('{"id":"evt_1","type":"invoice.paid"}');
-        const headers = BILLING.sign?.({ body, now: new Date() }) ?? {};
-        const url = `${receiver.publicOrigin}/api/billing/callback`;
-        expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
-        await page.goto("/sources");
-        await signIn(page);
-        const section = page.getByRole("region", { name: "Source billing" });
-        await expectShown(section.getByText("Stripe (preset stripe)"));
-        await expectShown(section.getByText(`Register ${url} with Stripe, exactly as it is.`));
-        await expectShown(section.getByRole("link", { name: "Stripe: verification" }));
-        const key = section.locator("dt", { hasText: "Event key" }).locator("..");
-        expect(await key.textContent()).toBe(`Event key${IDENTITY_TEXTS["signed-id"]}`);
-        const code = page.getByRole("region", { name: "Source code" });
-        await expectShown(code.getByText(IDENTITY_TEXTS.id));
-        await expectShown(section.getByText("within 6,667 ms"));
-        await expectShown(section.getByText(/ ms of 10 s$/));
-        expect(await section.locator("dt", { hasText: "Handled" }).locator("..").textContent()).toBe("Handled1");
-        await section.getByRole("button", { name: "Check endpoints of billing" }).click();
-        await expectShown(section.getByText(`Reached: ${url} `));
-        expect(problems).toEqual([]);
-      },
-      { sources: { billing: BILLING, code: github({ secret: "a secret of 32 characters or more" }) } },
-    ),
+it("the sources are a line each, which a click, Enter, j and k open and leave", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      await bill(receiver, "evt_1");
+      await page.goto("/sources");
+      await signIn(page);
+      const row = rowOf(page, "billing");
+      await expectShown(row.getByText("Healthy"));
+      await expectShown(row.getByText("Stripe"));
+      await expectShown(row.getByText(/ ms of 10 s$/));
+      await expectShown(row.getByText("in use"));
+      expect(await row.getByRole("link", { name: "handled of billing: 1" }).count()).toBe(1);
+      expect((await row.boundingBox())?.height).toBeLessThanOrEqual(32);
+      await row.getByText("Stripe").click();
+      await expectShown(page.getByRole("heading", { level: 1, name: "billing" }));
+      await page.keyboard.press("j");
+      await expectShown(page.getByRole("heading", { level: 1, name: "code" }));
+      await page.keyboard.press("Escape");
+      await expectShown(page.getByRole("heading", { level: 1, name: "Sources" }));
+      await rowOf(page, "billing").waitFor();
+      for (const key of ["j", "j", "k", "j", "Enter"]) await page.keyboard.press(key);
+      await expectShown(page.getByRole("heading", { level: 1, name: "billing" }));
+      expect(pathOf(page)).toBe("/sources/billing");
+      expect(problems).toEqual([]);
+    },
+    { sources: { billing: BILLING, code: CODE }, handlers: [paid] },
+    WIDE,
+  ),
+);
+
+it("a source's page has its health, its address, its guide, its event key and its limits", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      const url = await bill(receiver, "evt_1");
+      await page.goto("/sources/billing");
+      await signIn(page);
+      await expectShown(page.getByRole("link", { name: "1 handled" }));
+      const register = page.getByRole("region", { name: "Endpoint URL (register exactly)" });
+      await expectShown(register.getByText(url, { exact: true }).first());
+      await register.getByRole("button", { name: "Check endpoint" }).click();
+      await expectShown(register.getByText(`Reached: ${url} `));
+      await page.reload();
+      await expectShown(register.getByText(`Reached: ${url} `));
+      const setup = page.getByRole("region", { name: "Setup" });
+      await setup.getByText("Guide for Stripe").click();
+      await expectShown(setup.getByText(`Register ${url} with Stripe, exactly as it is.`));
+      await expectShown(setup.getByText("Choose the event type invoice.paid, where it lets you choose."));
+      await expectShown(setup.getByText("npx oncehook send --source billing invoice.paid"));
+      await expectShown(setup.getByRole("link", { name: "Stripe: verification" }));
+      const events = page.getByRole("region", { name: "Events", exact: true });
+      await expectShown(events.getByText(IDENTITY_TEXTS["signed-id"]));
+      await expectShown(events.getByText("within 6,667 ms"));
+      await expectShown(events.getByText("for 3 days"));
+      await page.goto("/sources/code");
+      await expectShown(page.getByText(IDENTITY_TEXTS.id));
+      await expectShown(page.getByText("No callback", { exact: true }));
+      expect(problems).toEqual([]);
+    },
+    { sources: { billing: BILLING, code: CODE }, handlers: [paid] },
+    WIDE,
+  ),
+);
+
+it("the latency of a source is drawn against its deadline, and leads to its callbacks", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      for (const id of ["evt_1", "evt_2", "evt_3"]) await bill(receiver, id);
+      await page.goto("/sources/billing");
+      await signIn(page);
+      const latency = page.getByRole("region", { name: "Latency" });
+      await expectShown(latency.getByText("Deadline 10 s"));
+      await expectShown(latency.getByText("3 callbacks in the last 24 hours"));
+      for (const name of ["p50_ms", "p95_ms", "p99_ms"]) {
+        const path = (await latency.locator(`path[data-quantile=${name}]`).getAttribute("d")) ?? "";
+        // Steps: no curve, and nothing between the values of two periods.
+        expect(path).toMatch(/^(?:M[\d. ]+(?:[HV][\d.]+)+)+$/);
+      }
+      const slowest = latency.getByRole("list", { name: "Slowest callbacks" }).getByRole("listitem");
+      await expect.poll(() => slowest.count()).toBe(3);
+      const period = latency.locator(".period:not([aria-label$='no callback'])").last();
+      expect(await period.getAttribute("aria-label")).toMatch(/p50 .* ms, p95 .* ms, p99 .* ms, 3 callbacks$/);
+      await latency.locator(".period").last().focus();
+      await page.keyboard.press("ArrowLeft");
+      expect(await page.evaluate("[...document.querySelectorAll('.period')].indexOf(document.activeElement)")).toBe(94);
+      await period.click();
+      await until(async () => (await page.locator(".activity-row").count()) === 3);
+      expect(new URL(page.url()).searchParams.get("source")).toBe("billing");
+      await page.goBack();
+      await slowest.first().getByRole("link").click();
+      await expectShown(page.getByRole("complementary", { name: "Callback" }));
+      await page.getByRole("complementary", { name: "Callback" }).getByRole("link", { name: "billing" }).click();
+      await latency.getByText("Month", { exact: true }).click();
+      await expectShown(latency.getByText("3 callbacks in the last 30 days"));
+      expect(new URL(page.url()).search).toBe("?span=month");
+      expect(problems).toEqual([]);
+    },
+    { sources: { billing: BILLING }, handlers: [paid] },
+    WIDE,
+  ),
+);
+
+it("the secret that can go is named one click from the overview, and so is the p99", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await bill(receiver, "evt_1", { source: "stripe" });
+      const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+      await execute(
+        receiver.target,
+        `UPDATE oncehook_credential_uses SET last_used_at = '${ago(0)}' WHERE method = 'source:stripe';
+         UPDATE oncehook_credential_uses SET previous_since = '${ago(20)}', last_used_at = '${ago(8.1)}'
+         WHERE previous_since IS NOT NULL`,
+      );
+      await page.goto("/");
+      await signIn(page);
+      await page.getByRole("link", { name: "stripe", exact: true }).click();
+      const secrets = page.getByRole("region", { name: "Secrets", exact: true });
+      await expectShown(
+        secrets.getByText("Delete STRIPE_SECRET_PREVIOUS: unused for 8 days, Stripe retries for 3 days."),
+      );
+      await expectShown(page.getByRole("list", { name: "Legend" }).getByText(/^p99 .* ms$/));
+      await page.getByRole("link", { name: "Sources", exact: true }).first().click();
+      await expectShown(rowOf(page, "stripe").getByText("1 can go"));
+    },
+    {
+      env: { SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests", STRIPE_SECRET_PREVIOUS: "whsec_of-last-year" },
+    },
+    WIDE,
+  ),
+);
+
+it("the page lists the secrets that were sent to a source, and shows none", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      for (const secret of ["the-genuine-one", "the-forged-one"])
+        await fetch(`${receiver.publicOrigin}/api/tasks/callback`, {
+          method: "POST",
+          headers: { "X-Hook-Secret": secret },
+        });
+      await page.goto("/sources/tasks");
+      await signIn(page);
+      const rows = page.getByRole("table", { name: "Secrets that were sent to tasks" }).locator("tbody tr");
+      await expect.poll(() => rows.count(), { timeout: LIMIT_MS / 2 }).toBe(2);
+      const [first, second] = await rows.allTextContents();
+      expect([first, second]).toEqual([expect.stringMatching(/yes$/), expect.stringMatching(/no$/)]);
+      expect(await page.content()).not.toMatch(/the-(genuine|forged)-one/);
+      expect(problems).toEqual([]);
+    },
+    { sources: { tasks: asana({}) } },
+  ),
 );
 
 it("the page shows when the secrets of each tenant were used, on request", { timeout: LIMIT_MS }, () => {
@@ -99,9 +220,9 @@ it("the page shows when the secrets of each tenant were used, on request", { tim
       const url = `${receiver.publicOrigin}/hooks/acme`;
       expect((await fetch(url, { method: "POST", body, headers })).status).toBe(200);
       await until(async () => (await receiver.count("oncehook_tenant_secret_uses")) === 1);
-      await page.goto("/sources");
+      await page.goto("/sources/shops");
       await signIn(page);
-      const section = page.getByRole("region", { name: "Source shops" });
+      const section = page.getByRole("region", { name: "Secrets", exact: true });
       await section.getByRole("button", { name: "Show tenants of shops" }).click();
       const row = section.getByRole("table").getByRole("row", { name: /acme/ });
       await expectShown(row.getByText("acme", { exact: true }));
@@ -116,9 +237,9 @@ it("the page tells several handlers of one type apart by their names", { timeout
   const order = { source: "billing", type: "invoice.paid", data: z.looseObject({}), handle: () => ({}) };
   return withDashboard(
     async ({ page, problems }) => {
-      await page.goto("/sources");
+      await page.goto("/sources/billing");
       await signIn(page);
-      const table = page.getByRole("region", { name: "Handlers" }).getByRole("table");
+      const table = page.getByRole("region", { name: "Types and handlers" }).getByRole("table");
       await expectShown(table.getByRole("columnheader", { name: "Name" }));
       const named = table.getByRole("row", { name: /invoice\.paid/ });
       await expectShown(named.getByText("audit"));
@@ -131,3 +252,93 @@ it("the page tells several handlers of one type apart by their names", { timeout
     },
   );
 });
+
+it("a source's page counts its ignored events by type, and each count leads to so many", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      for (const id of ["evt_1", "evt_2"]) await bill(receiver, id, { type: "charge.refunded" });
+      await bill(receiver, "evt_3", { type: "charge.updated" });
+      await bill(receiver, "evt_4");
+      await page.goto("/sources/billing");
+      await signIn(page);
+      const ignored = page.getByRole("region", { name: /^Ignored/ });
+      await ignored.getByRole("link", { name: "ignored charge.refunded: 2" }).click();
+      await until(async () => (await page.locator(".activity-row").count()) === 2);
+    },
+    { sources: { billing: BILLING }, handlers: [paid] },
+    WIDE,
+  ),
+);
+
+it(
+  "a source's page shows how far its reconciliation came, and the command for what is missing",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        const progress = { since: "2026-03-01T00:00:00.000Z", through: "2026-03-04T10:00:00.000Z" };
+        await execute(
+          receiver.target,
+          `INSERT INTO oncehook_settings (name, value) VALUES ('reconciled billing', '${JSON.stringify(progress)}')`,
+        );
+        await page.goto("/sources/billing");
+        await signIn(page);
+        const missing = page.getByRole("region", { name: "Missing events" });
+        await expectShown(missing.getByText("by the command only"));
+        await expectShown(missing.getByText("npx oncehook reconcile billing --since 2d --dry-run"));
+        await page.goto("/sources/code");
+        await expectShown(missing.getByText(/GitHub is not asked for events that never arrived/));
+      },
+      {
+        sources: {
+          billing: stripe({ secret: "whsec_of-the-tests", reconcile: { apiKey: "sk_test_key" } }),
+          code: CODE,
+        },
+      },
+    ),
+);
+
+it("a test is sent from the sandbox with the source chosen", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await page.goto("/sources/code");
+      await signIn(page);
+      await page.getByRole("link", { name: "Send a test" }).click();
+      expect(await page.getByLabel("Source").inputValue()).toBe("code");
+      await page.getByLabel("Event type").fill("push");
+      await page.getByRole("button", { name: "New sample" }).click();
+      await expect.poll(() => page.getByLabel("Body, as it is signed and sent").inputValue()).not.toBe("");
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("Response 200").waitFor();
+      await until(async () => (await receiver.count("oncehook_callbacks", "source = 'code'")) === 1);
+    },
+    { sources: { billing: BILLING, code: CODE }, handlers: [paid] },
+  ),
+);
+
+it("an earlier address that names a source behind a hash leads to the source's page", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page }) => {
+      await page.goto("/sources");
+      await signIn(page);
+      await page.goto("/sources#billing");
+      await page.reload();
+      await expectShown(page.getByRole("heading", { level: 1, name: "billing" }));
+      expect(pathOf(page)).toBe("/sources/billing");
+      await page.goto("/sources/no-such-one");
+      await expectShown(page.getByText("There is no source called no-such-one."));
+    },
+    { sources: { billing: BILLING } },
+  ),
+);
+
+it("without a platform the list names the command that adds one", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page }) => {
+    await page.goto("/sources");
+    await signIn(page);
+    await expectShown(rowOf(page, "platform"));
+    await expectShown(page.getByText("npx oncehook sources add stripe"));
+  }),
+);

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { github } from "../../src/sources/platforms/index.ts";
 import { checkDatabase } from "../support/check-database.ts";
 import { type Dialect, describeFullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
 import { payment, startReceiver, type TestReceiver, testConfig } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -139,6 +140,24 @@ describe("doctor", () => {
       expect(await says(target, shorter, day(12))).toEqual([
         `CALLBACK_TOKEN_PREVIOUS: keep it; it was last used at ${day(9).toISOString()}, less than 7 days ago`,
       ]);
+    }));
+
+  it("doctor keeps a previous secret for as long as its platform delivers again, where that is above a week", () =>
+    onSqlite(async (target) => {
+      const [current, previous] = ["0a".repeat(32), "0b".repeat(32)];
+      // Adyen delivers an event again for 30 days.
+      const env = { SOURCES: "adyen", ADYEN_SECRET: current, ADYEN_SECRET_PREVIOUS: previous };
+      await run(target, env, day(1));
+      const name = "ADYEN_SECRET_PREVIOUS";
+      const method = "source:adyen";
+      await execute(
+        target,
+        `UPDATE oncehook_credential_uses SET last_used_at = '${day(2).toISOString()}'
+        WHERE method = '${method}' AND previous_since IS NULL`,
+      );
+      const since = `it was not used since ${day(1).toISOString()}`;
+      expect(await says(target, env, day(30))).toEqual([`${name}: keep it; ${since}, less than 30 days ago`]);
+      expect(await says(target, env, day(31))).toEqual([`${name}: can go; ${since}, 30 days ago`]);
     }));
 
   it("doctor counts again under another ENCRYPTION_KEY instead of reporting a secret as unused", () =>

@@ -7,6 +7,7 @@ import { payment, type TestReceiver, TOKEN, withReceiver } from "../support/rece
 import { until } from "../support/until.ts";
 
 const [CURRENT, PREVIOUS] = ["whsec_of_today_and_tomorrow", "whsec_of_the_last_years"];
+const NO_ADVICE = { advice: null, can_retire: false, unused_since: null };
 let invoices = 0;
 
 async function send(receiver: TestReceiver, secret: string, source = "stripe"): Promise<number> {
@@ -37,11 +38,12 @@ describeFullOnPostgres("the secrets of sources on %s", (dialect) => {
       dialect,
       async (receiver) => {
         expect(await secretsOf(receiver, "stripe")).toEqual([
-          { name: "STRIPE_SECRET", is_previous: false, last_used_at: null, advice: null },
+          { name: "STRIPE_SECRET", is_previous: false, last_used_at: null, ...NO_ADVICE },
           {
             name: "STRIPE_SECRET_PREVIOUS",
             is_previous: true,
             last_used_at: null,
+            ...{ can_retire: false, unused_since: null },
             advice: expect.stringMatching(/^keep it; the platform has not used the new one since /),
           },
         ]);

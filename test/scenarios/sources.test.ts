@@ -14,6 +14,7 @@ import { until } from "../support/until.ts";
 const REACH = "/api/v1/sources/platform/check";
 const CHECK_HEADER = "x-oncehook-endpoint-check";
 const OLD_SECRET = "the-signing-secret-before-this-one";
+const NO_ADVICE = { advice: null, can_retire: false, unused_since: null };
 const parcels = defineHandler({
   type: "parcel_shipped",
   versions: ["v2"],
@@ -168,11 +169,12 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
           return items[0]?.authentication[0]?.secrets ?? [];
         };
         expect(await seen()).toEqual([
-          { name: "SIGNING_SECRET", is_previous: false, last_used_at: null, advice: null },
+          { name: "SIGNING_SECRET", is_previous: false, last_used_at: null, ...NO_ADVICE },
           {
             name: "SIGNING_SECRET_PREVIOUS",
             is_previous: true,
             last_used_at: null,
+            ...{ can_retire: false, unused_since: null },
             advice: expect.stringMatching(/^keep it; the platform has not used the new one since /),
           },
         ]);

@@ -5,6 +5,7 @@ import { type ReactNode, useState } from "react";
 import { api } from "../client.ts";
 import { claimedBy } from "../parts/claimed.ts";
 import { Loading, Problem } from "../parts/page-states.tsx";
+import { SourceLink } from "../parts/source-link.tsx";
 import { Time } from "../parts/time.tsx";
 import { FailureActionResult, type FinishedReplay } from "./failure-action-result.tsx";
 import { FailureActions } from "./failure-actions.tsx";
@@ -33,13 +34,13 @@ export function EventPanel({ id, close }: Props) {
   const [replayed, setReplayed] = useState<FinishedReplay>();
   const failure = history?.pages[0]?.failure ?? null;
   const key = history?.pages[0];
+  const source = callback?.source ?? key?.source;
   return (
     <PanelFrame
       label="Callback"
       title={
         <>
-          {titleOf(callback, key)}
-          <span className="quiet"> {callback?.source ?? key?.source}</span>
+          {titleOf(callback, key)} {source !== undefined && <SourceLink source={source} className="quiet" />}
         </>
       }
       beside={callback !== undefined && <Time at={callback.timestamp} relative />}

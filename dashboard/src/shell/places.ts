@@ -25,7 +25,7 @@ export const PLACES = [
     label: "Sources",
     icon: "sources",
     pages: [
-      { to: "/sources", label: "Sources and handlers" },
+      { to: "/sources", label: "Sources" },
       { to: "/sandbox", label: "Sandbox" },
     ],
   },

@@ -6,6 +6,7 @@ import { Backfills } from "./backfills.ts";
 import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
+import { EndpointChecks } from "./endpoint-checks.ts";
 import { Erasure } from "./erasure.ts";
 import { EventReplays } from "./event-replays.ts";
 import { FailureLeases } from "./failure-leases.ts";
@@ -31,6 +32,7 @@ import { Rollups } from "./rollups.ts";
 import { EncryptedValues, TenantSecrets, TenantSecretUses } from "./secrets.ts";
 import { SeenEvents } from "./seen-events.ts";
 import { Settings } from "./settings.ts";
+import { SourceActivity } from "./source-activity.ts";
 import { SourceSecrets } from "./source-secrets.ts";
 import { StoredEvents } from "./stored-events.ts";
 import { ValueIndex } from "./value-index.ts";
@@ -76,6 +78,8 @@ export function createAreas(database: Database) {
     storedEvents: new StoredEvents(database),
     seenEvents: new SeenEvents(database),
     settings: new Settings(database),
+    sourceActivity: new SourceActivity(database),
+    endpointChecks: new EndpointChecks(database),
     sourceSecrets: new SourceSecrets(database),
     retention: new Retention(database),
     valueIndex: new ValueIndex(database),

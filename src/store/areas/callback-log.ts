@@ -137,7 +137,11 @@ const byId = (one: StoredCallback, other: StoredCallback) => one.id - other.id;
 export const SLACK_MS = 120_000;
 
 /** All rows of these times have ids in this range. Others may too: the search still compares the times. */
-async function idsBetween(database: Database, { from, to }: Pick<CallbackFilter, "from" | "to">, before: number) {
+export async function idsBetween(
+  database: Database,
+  { from, to }: Pick<CallbackFilter, "from" | "to">,
+  before: number,
+) {
   if (from === undefined && to === undefined) return { from: 0, below: before };
   const [ids, longestRun] = await Promise.all([
     idsByTime(database, "oncehook_callbacks", "received_at", before),

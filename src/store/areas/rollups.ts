@@ -33,4 +33,10 @@ export class Rollups extends Area {
     return this.read`SELECT slot, source, outcome, bucket, count FROM oncehook_rollups
       WHERE step_seconds = ${OVERVIEW_RANGES[range].stepSeconds} AND slot >= ${from}`;
   }
+
+  /** Those of one source. */
+  ofSource(range: OverviewRange, from: number, source: string): Promise<readonly RollupSlot[]> {
+    return this.read`SELECT slot, source, outcome, bucket, count FROM oncehook_rollups
+      WHERE step_seconds = ${OVERVIEW_RANGES[range].stepSeconds} AND slot >= ${from} AND source = ${source}`;
+  }
 }

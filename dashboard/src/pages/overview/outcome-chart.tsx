@@ -1,16 +1,15 @@
 import { type OverviewView, outcomeCounts } from "oncehook/admin-client";
-import { type KeyboardEvent, useState } from "react";
+import { useState } from "react";
+import { Figure } from "../../parts/figure.tsx";
 import { GROUPS } from "../../parts/outcome-groups.ts";
 import { PageLink } from "../../parts/page-link.tsx";
+import { moveFocus, periodLabel, rangeOf, TICK_EVERY } from "../../parts/periods.ts";
 import { Rows } from "../../parts/rows.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
-import { type TimeZone, timeParts, useTimeZone } from "../../parts/time-zone.tsx";
+import { useTimeZone } from "../../parts/time-zone.tsx";
 import type { Bucket } from "../../views.ts";
-import { Figure } from "./figure.tsx";
 
 const COUNT = new Intl.NumberFormat();
-/** A label below each so many bars. */
-const TICK_EVERY = { hour: 10, day: 16, month: 30 } as const;
 
 /** Outcomes over time, stacked in the order of the legend. Each bar and number leads to its callbacks. */
 export function OutcomeChart({ overview }: { readonly overview: OverviewView }) {
@@ -21,12 +20,12 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
   const most = niceTop(Math.max(...bars.map(sumOf)));
   const at = pointed === undefined ? undefined : buckets[pointed];
   const counts = (pointed === undefined ? undefined : bars[pointed]) ?? outcomeCounts(totals.outcomes);
-  const range = at === undefined ? { from } : rangeOf(at, step_seconds);
+  const range = at === undefined ? { from } : rangeOf(at.at, step_seconds);
   return (
     <section aria-labelledby="outcomes">
       <h2 id="outcomes">
         Outcomes
-        <span className="quiet">{at === undefined ? "" : labelOf(at.at, span, zone)}</span>
+        <span className="quiet">{at === undefined ? "" : periodLabel(at.at, span, zone)}</span>
       </h2>
       <ul className="legend" aria-label="Legend">
         {GROUPS.map(({ name, label }) => (
@@ -43,11 +42,11 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
             <PageLink
               key={bucket.at}
               to="/activity"
-              search={rangeOf(bucket, step_seconds)}
+              search={rangeOf(bucket.at, step_seconds)}
               underline="never"
               tabIndex={index === buckets.length - 1 ? 0 : -1}
               className="bar"
-              aria-label={`${labelOf(bucket.at, span, zone)}: ${textOf(bucket)}`}
+              aria-label={`${periodLabel(bucket.at, span, zone)}: ${textOf(bucket)}`}
               onPointerEnter={() => setPointed(index)}
               onPointerLeave={() => setPointed(undefined)}
               onFocus={() => setPointed(index)}
@@ -64,7 +63,7 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
         </div>
         <div className="ticks" aria-hidden="true">
           {buckets.map(({ at: start }, index) => (
-            <span key={start}>{index % TICK_EVERY[span] === 0 && labelOf(start, span, zone)}</span>
+            <span key={start}>{index % TICK_EVERY[span] === 0 && periodLabel(start, span, zone)}</span>
           ))}
         </div>
       </div>
@@ -86,29 +85,10 @@ function niceTop(most: number): number {
   return [1, 2, 5, 10].map((factor) => factor * power).find((top) => top >= most) ?? 10 * power;
 }
 
-function rangeOf({ at }: Bucket, stepSeconds: number): { readonly from: string; readonly to: string } {
-  return { from: at, to: new Date(Date.parse(at) + stepSeconds * 1_000).toISOString() };
-}
-
 function textOf({ outcomes }: Bucket): string {
   const counts = outcomeCounts(outcomes);
   const parts = GROUPS.filter(({ name }) => counts[name] > 0).map(({ name, label }) => `${label} ${counts[name]}`);
   return parts.length === 0 ? "no callback" : parts.join(", ");
-}
-
-function labelOf(start: string, span: OverviewView["span"], zone: TimeZone): string {
-  const { date, clock } = timeParts(start, zone);
-  if (span === "hour") return clock.slice(0, 5);
-  return span === "month" && clock.startsWith("00:") ? date : `${date} ${clock.slice(0, 5)}`;
-}
-
-/** The arrow keys go from bar to bar, of which one is in the tab order. */
-function moveFocus(event: KeyboardEvent): void {
-  const step = { ArrowLeft: "previousElementSibling", ArrowRight: "nextElementSibling" } as const;
-  const sibling = event.key in step ? step[event.key as keyof typeof step] : undefined;
-  if (sibling === undefined) return;
-  event.preventDefault();
-  ((event.target as Element)[sibling] as HTMLElement | null)?.focus();
 }
 
 function BucketRows({ buckets }: { readonly buckets: readonly Bucket[] }) {

@@ -6,6 +6,7 @@ import { useEffect, useRef } from "react";
 import { api } from "../../client.ts";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import { SPANS } from "../../parts/periods.ts";
 import { Time, useIsPast } from "../../parts/time.tsx";
 import { overviewSearch } from "../../search.ts";
 import { type LiveTallyState, useLiveTally } from "./live-tally.ts";
@@ -19,11 +20,6 @@ const route = getRouteApi("/inside/");
 const EVERY_MS = 15_000;
 /** The time of two missed readings. */
 const STALE_AFTER_MS = 2 * EVERY_MS + 5_000;
-const SPANS = [
-  { value: "hour", label: "Hour" },
-  { value: "day", label: "Day" },
-  { value: "month", label: "Month" },
-];
 const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** Whether all is well, what is wrong, how each source fares, and the outcomes over time: one screen. */

@@ -1,21 +1,17 @@
-import { useQuery } from "@tanstack/react-query";
 import { outcomeCounts, type SourceHealthView } from "oncehook/admin-client";
-import { api } from "../../client.ts";
+import { Figure } from "../../parts/figure.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
-import { milliseconds, Time } from "../../parts/time.tsx";
-import { Figure } from "./figure.tsx";
+import { SourceLink } from "../../parts/source-link.tsx";
+import { DeadlineShare, SourceState } from "../../parts/source-state.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useSourceHealth } from "../../parts/use-sources.ts";
 
-const EVERY_MS = 15_000;
 const HEADS = ["Source", "Handled", "Refused", "Failed", "p99 of deadline", "Last callback", "State"];
 
 /** One row a source: its last hour, its p99 against its deadline, and whether it has gone silent. */
 export function SourceRows() {
-  const { data, error, refetch, isPending } = useQuery({
-    queryKey: ["overview", "sources"],
-    queryFn: api.sources.health,
-    refetchInterval: EVERY_MS,
-  });
+  const { data, error, refetch, isPending } = useSourceHealth();
   return (
     <section aria-labelledby="sources">
       <h2 id="sources">Sources, last hour</h2>
@@ -43,23 +39,12 @@ export function SourceRows() {
   );
 }
 
-const STATES = {
-  ok: { label: "Healthy", tone: "success" },
-  failing: { label: "Failing", tone: "failed" },
-  refusing: { label: "Refusing", tone: "refused" },
-  silent: { label: "Silent", tone: "refused" },
-  idle: { label: "No callback", tone: "quiet" },
-} as const;
-
 function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...times } }: { of: SourceHealthView }) {
   const counts = outcomeCounts(outcomes);
-  const { label, tone } = STATES[state];
   return (
     <tr>
       <th scope="row">
-        <PageLink to="/sources" hash={source} underline="hover">
-          {source}
-        </PageLink>
+        <SourceLink source={source} />
       </th>
       {(["handled", "refused", "failed"] as const).map((outcome) => (
         <td key={outcome}>
@@ -67,9 +52,9 @@ function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...t
         </td>
       ))}
       <td>
-        <PageLink to="/sources" hash={source} underline="hover" className="figure">
-          <Deadline {...times} />
-        </PageLink>
+        <SourceLink source={source} className="figure">
+          <DeadlineShare {...times} />
+        </SourceLink>
       </td>
       <td>
         <PageLink to="/activity" search={{ source }} underline="hover" className="figure">
@@ -77,25 +62,8 @@ function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...t
         </PageLink>
       </td>
       <td>
-        <span className="outcome" data-tone={tone}>
-          {label}
-        </span>
+        <SourceState state={state} />
       </td>
     </tr>
-  );
-}
-
-/** How much of its deadline the slowest of a hundred responses takes. */
-function Deadline({ p99_ms, deadline_ms }: Pick<SourceHealthView, "p99_ms" | "deadline_ms">) {
-  if (p99_ms === null) return "–";
-  if (deadline_ms === null) return milliseconds(p99_ms);
-  const share = Math.min(1, p99_ms / deadline_ms);
-  return (
-    <>
-      <span className="deadline" data-late={p99_ms > deadline_ms} aria-hidden="true">
-        <i style={{ width: `${Math.max(2, share * 100)}%` }} />
-      </span>
-      {milliseconds(p99_ms)} of {deadline_ms / 1_000} s
-    </>
   );
 }

@@ -1,7 +1,7 @@
 import { type OverviewView, outcomeCounts } from "oncehook/admin-client";
+import { Figure } from "../../parts/figure.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Time } from "../../parts/time.tsx";
-import { Figure } from "./figure.tsx";
 
 const SPANS = { hour: "in the last hour", day: "in the last 24 hours", month: "in the last 30 days" } as const;
 

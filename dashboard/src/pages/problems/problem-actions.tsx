@@ -3,8 +3,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ProblemView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { type FailureActionHandlers, useReplay } from "../../panel/use-replay.ts";
-import { PageLink } from "../../parts/page-link.tsx";
 import { Problem } from "../../parts/page-states.tsx";
+import { SourceLink } from "../../parts/source-link.tsx";
 import { useMayChange } from "../../session.ts";
 import { MuteProblem } from "./mute-problem.tsx";
 import { COUNT } from "./problem-text.ts";
@@ -24,11 +24,7 @@ export function ProblemActions({ problem, onDone, onReplay }: Props) {
       {mayChange && kind === "failure" && <FailureButtons problem={problem} onDone={onDone} onReplay={onReplay} />}
       {mayChange && kind === "delivery" && <DeliverButton problem={problem} onDone={onDone} />}
       {mayChange && <MuteProblem problem={problem} />}
-      {kind === "refusal" && (
-        <PageLink to="/sources" hash={source}>
-          Secrets of {source}
-        </PageLink>
-      )}
+      {kind === "refusal" && <SourceLink source={source}>Secrets of {source}</SourceLink>}
       {count > 0 && kind === "failure" && (
         <Export href={api.failures.exportUrl({ problem: problem.id }, "csv")} name={`problem-${problem.id}.csv`} />
       )}

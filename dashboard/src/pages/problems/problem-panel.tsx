@@ -9,6 +9,7 @@ import { PanelFrame } from "../../panel/panel-frame.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { plain } from "../../parts/plain-message.ts";
+import { SourceLink } from "../../parts/source-link.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
 import { type EventLine, EventLines } from "./event-lines.tsx";
@@ -78,7 +79,12 @@ function useProblem(id: string) {
 function Title({ problem }: { readonly problem: ProblemView }) {
   return (
     <>
-      {problemCause(problem).what} <span className="quiet">{problem.source}</span>
+      {problemCause(problem).what}{" "}
+      {problem.kind === "delivery" ? (
+        <span className="quiet">{problem.source}</span>
+      ) : (
+        <SourceLink source={problem.source} className="quiet" />
+      )}
     </>
   );
 }

@@ -9,12 +9,14 @@ import { SourceCallback } from "./source-callback.tsx";
 const BUILT_IN = { value: "platform", label: "the built-in protocol (platform)" };
 
 interface ComposerProps {
+  /** The source that is chosen at first; the first one where it is left out. */
+  readonly chosen?: string | undefined;
   readonly events: readonly SandboxEvent[];
   readonly sources: readonly SandboxSource[];
 }
 
-export function Composer({ events, sources }: ComposerProps) {
-  const [name, setName] = useState(sources[0]?.source ?? BUILT_IN.value);
+export function Composer({ chosen, events, sources }: ComposerProps) {
+  const [name, setName] = useState(chosen ?? sources[0]?.source ?? BUILT_IN.value);
   const source = sources.find((one) => one.source === name);
   return (
     <Stack component="section" aria-label="Compose a callback">
@@ -22,6 +24,7 @@ export function Composer({ events, sources }: ComposerProps) {
       {sources.length > 0 && (
         <NativeSelect
           label="Source"
+          value={name}
           data={[...sources.map((one) => one.source), BUILT_IN]}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />

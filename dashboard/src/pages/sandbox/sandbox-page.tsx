@@ -1,14 +1,19 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { api, isStatus, slowApi } from "../../client.ts";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { milliseconds } from "../../parts/time.tsx";
+import { sandboxSearch } from "../../search.ts";
 import { useMayChange } from "../../session.ts";
 import { Composer } from "./composer.tsx";
 
+const route = getRouteApi("/inside/sandbox");
+
 export function SandboxPage() {
+  const { source } = sandboxSearch(route.useSearch());
   const sandbox = useQuery({ queryKey: ["sandbox"], queryFn: api.sandbox.get });
   const mayChange = useMayChange();
   const isAbsent = isStatus(sandbox.error, 404);
@@ -26,7 +31,7 @@ export function SandboxPage() {
       {sandbox.data !== undefined && !mayChange && <EmptyState>To send callbacks, sign in as an operator.</EmptyState>}
       {sandbox.data !== undefined && mayChange && (
         <Stack gap="xl">
-          <Composer events={sandbox.data.events} sources={sandbox.data.sources} />
+          <Composer key={source} chosen={source} events={sandbox.data.events} sources={sandbox.data.sources} />
           <OAuthFlow />
         </Stack>
       )}

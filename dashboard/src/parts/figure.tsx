@@ -1,12 +1,12 @@
-import { PageLink } from "../../parts/page-link.tsx";
-import type { ActivitySearch } from "../activity/activity-filters.ts";
+import "./figure.css";
+import { PageLink } from "./page-link.tsx";
 
 const COUNT = new Intl.NumberFormat();
 
 interface Props {
   readonly count: number;
   /** The list that has so many rows. */
-  readonly search: ActivitySearch;
+  readonly search: Readonly<Partial<Record<"source" | "from" | "to" | "outcome" | "event_type", string>>>;
   /** After the number, such as "failed". */
   readonly word?: string;
   /** Its meaning, for those who hear the number without its place. */

@@ -1,0 +1,160 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { createAdminClient } from "../../src/admin-client/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { shopify, stripe } from "../../src/sources/platforms/index.ts";
+import { describeFullOnPostgres } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { conforms } from "../support/openapi.ts";
+import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
+import { until } from "../support/until.ts";
+
+const HISTORY = "/api/v1/sources/{source}/history";
+const DETAILS = "/api/v1/sources/{source}/details";
+const NOON = Date.parse("2026-03-04T12:30:20.000Z");
+const HOUR_MS = 3_600_000;
+/** With a handler of its own a source ignores other types; without any it stores them. */
+const delivered = defineHandler({
+  source: "shop",
+  type: "order.delivered",
+  data: z.looseObject({}),
+  handle: () => ({}),
+});
+const sourcesOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN }).sources;
+
+describeFullOnPostgres("one source in the admin API on %s", (dialect) => {
+  it("its history has the latency of each period, with the deadline of its platform", () => {
+    const clock = { now: NOON };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverToShop(receiver, { id: "o1" });
+        // A count lies in the period in which it is stored.
+        await receiver.admin("/api/v1/sources/health");
+        clock.now += 2 * HOUR_MS;
+        await deliverToShop(receiver, { id: "o2" });
+        await receiver.send(payment());
+        const path = "/api/v1/sources/shop/history";
+        const answer = await receiver.admin(path);
+        conforms(HISTORY, "get", answer);
+        const day = await sourcesOf(receiver).history("shop");
+        expect([day.span, day.step_seconds, day.buckets.length]).toEqual(["day", 900, 96]);
+        expect(day.buckets.flatMap(({ at, callbacks }) => (callbacks > 0 ? [at] : []))).toEqual([
+          "2026-03-04T12:30:00.000Z",
+          "2026-03-04T14:30:00.000Z",
+        ]);
+        expect(day.totals).toEqual({
+          callbacks: 2,
+          p50_ms: expect.any(Number),
+          p95_ms: expect.any(Number),
+          p99_ms: expect.any(Number),
+        });
+        expect(day.deadline_ms).toBeNull();
+        expect((await sourcesOf(receiver).history("orders")).deadline_ms).toBe(5_000);
+        const hour = await sourcesOf(receiver).history("shop", "hour");
+        expect([hour.totals.callbacks, hour.buckets.length]).toEqual([1, 60]);
+        expect((await sourcesOf(receiver).history("shop", "month")).totals.callbacks).toBe(2);
+      },
+      {
+        clock: { now: () => new Date(clock.now) },
+        sources: { shop: shop(), orders: shopify({ secret: "the secret of the orders" }) },
+      },
+    );
+  });
+
+  it("its slowest callbacks are listed with their events, the slowest first", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const id of ["o1", "o2", "o3"]) await deliverToShop(receiver, { id });
+        await receiver.send(payment());
+        await sourcesOf(receiver).history("shop");
+        await execute(receiver.target, "UPDATE oncehook_callbacks SET processing_ms = 900 WHERE event_id = 'o2'");
+        const { slowest, is_complete } = await sourcesOf(receiver).history("shop", "hour");
+        expect(slowest).toHaveLength(3);
+        expect(slowest[0]).toMatchObject({
+          event_id: "o2",
+          event_type: "order",
+          processing_ms: 900,
+          outcome: "success",
+        });
+        expect(is_complete).toBe(true);
+      },
+      { sources: { shop: shop() } },
+    ));
+
+  it("its details have the types that no handler takes, and the last endpoint check", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const type of ["order.paid", "order.paid", "order.sent"])
+          await deliverToShop(receiver, { id: `${type} ${Math.random()}`, type });
+        await until(async () => (await receiver.count("oncehook_callbacks", "outcome = 'ignored'")) === 3);
+        conforms(DETAILS, "get", await receiver.admin("/api/v1/sources/shop/details"));
+        const before = await sourcesOf(receiver).details("shop");
+        expect(before.ignored.types.map(({ event_type, count }) => [event_type, count])).toEqual([
+          ["order.paid", 2],
+          ["order.sent", 1],
+        ]);
+        expect([before.ignored.since, before.reconcile, before.last_check]).toEqual([null, null, null]);
+        const check = await sourcesOf(receiver).check("shop");
+        const after = await receiver.admin("/api/v1/sources/shop/details");
+        conforms(DETAILS, "get", after);
+        expect((await sourcesOf(receiver).details("shop")).last_check?.check).toEqual(check);
+      },
+      { sources: { shop: shop() }, handlers: [delivered] },
+    ));
+
+  it("its details say how far the reconciliation of a source has come, and what it found", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = "/api/v1/sources/billing/details";
+        const { reconcile } = await sourcesOf(receiver).details("billing");
+        expect(reconcile).toEqual({
+          every_seconds: 3_600,
+          since: null,
+          through: null,
+          running: null,
+          found: { count: 0, last_at: null },
+        });
+        await deliverToShop(receiver, { id: "o1" });
+        const open = { from: "2026-03-04T10:00:00.000Z", to: "2026-03-04T11:00:00.000Z", cursor: "c", failed: 2 };
+        const progress = { since: "2026-03-01T00:00:00.000Z", through: "2026-03-04T10:00:00.000Z", open };
+        await execute(
+          receiver.target,
+          `INSERT INTO oncehook_settings (name, value) VALUES ('reconciled billing', '${JSON.stringify(progress)}');
+            UPDATE oncehook_callbacks SET source = 'billing', method = 'RECONCILE', outcome = 'accepted'`,
+        );
+        conforms(DETAILS, "get", await receiver.admin(path));
+        const { since, through, running, found } = (await sourcesOf(receiver).details("billing")).reconcile ?? {};
+        expect([since, through, running]).toEqual([
+          progress.since,
+          progress.through,
+          { from: open.from, to: open.to, failed: 2 },
+        ]);
+        expect(found).toEqual({ count: 1, last_at: expect.stringMatching(/Z$/) });
+      },
+      {
+        // No run comes in the time of the test.
+        reconcilePollMs: 3_600_000,
+        sources: {
+          shop: shop(),
+          billing: stripe({
+            secret: "whsec_of-the-tests",
+            reconcile: { apiKey: "sk_test_key", every: "1h", apiUrl: "http://127.0.0.1:9" },
+          }),
+        },
+      },
+    ));
+
+  it("a source that is not configured has no history and no details", () =>
+    withReceiver(dialect, async (receiver) => {
+      for (const path of ["history", "details"]) {
+        const answer = await receiver.admin(`/api/v1/sources/other/${path}`);
+        expect([answer.status, answer.body]).toEqual([404, { error: "there is no source of this name" }]);
+      }
+    }));
+});
