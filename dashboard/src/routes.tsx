@@ -17,6 +17,7 @@ import { openOf } from "./panel/opened.ts";
 import { NotFound, PageError } from "./parts/error-pages.tsx";
 import {
   auditSearch,
+  configurationSearch,
   overviewSearch,
   parseSearch,
   type Raw,
@@ -189,24 +190,60 @@ const sandbox = createRoute({
   beforeLoad: onlyOfServer,
   component: lazyRouteComponent(() => import("./pages/sandbox/sandbox-page.tsx"), "SandboxPage"),
 });
+const configuration = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings",
+  validateSearch: configurationSearch,
+  component: lazyRouteComponent(() => import("./pages/settings/configuration-page.tsx"), "ConfigurationPage"),
+});
+const checks = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/checks",
+  component: lazyRouteComponent(() => import("./pages/settings/checks-page.tsx"), "ChecksPage"),
+});
+const storage = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/storage",
+  component: lazyRouteComponent(() => import("./pages/settings/storage-page.tsx"), "StoragePage"),
+});
+const background = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/background",
+  component: lazyRouteComponent(() => import("./pages/settings/background-page.tsx"), "BackgroundPage"),
+});
+const alerts = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/alerts",
+  component: lazyRouteComponent(() => import("./pages/settings/alerts-page.tsx"), "AlertsPage"),
+});
+const auditLog = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/audit",
+  validateSearch: auditSearch,
+  component: lazyRouteComponent(() => import("./pages/settings/audit-page.tsx"), "AuditPage"),
+});
 const audit = createRoute({
   getParentRoute: () => inside,
   path: "/audit",
   validateSearch: auditSearch,
-  component: lazyRouteComponent(() => import("./pages/audit/audit-page.tsx"), "AuditPage"),
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: "/settings/audit", search, replace: true });
+  },
 });
 
-const PAGES = [overview, activity, problems, replays, sources, source, sandbox, audit] as const;
-const EARLIER_ADDRESSES = [callbacks, callback, event, refused, failures, bulkReplays, notifications] as const;
+const SETTINGS = [configuration, checks, storage, background, alerts, auditLog] as const;
+const PAGES = [overview, activity, problems, replays, sources, source, sandbox, ...SETTINGS] as const;
+const EARLIER_ADDRESSES = [callbacks, callback, event, refused, failures, bulkReplays, notifications, audit] as const;
 
 export function createPages(queries: QueryClient) {
   return createRouter({
     routeTree: root.addChildren([
       signIn,
       inside.addChildren([
-        ...[overview, activity, sources, source, sandbox, audit],
+        ...[overview, activity, sources, source, sandbox],
         problems.addChildren([problem]),
         replays.addChildren([replay]),
+        ...SETTINGS,
         ...EARLIER_ADDRESSES,
       ]),
     ]),

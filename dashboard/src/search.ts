@@ -48,6 +48,11 @@ export function sandboxSearch(raw: Raw): { readonly source?: string } {
   return picked(raw, ["source"] as const);
 }
 
+/** Of the configuration: a part of a name or value, and whether defaults are shown. */
+export function configurationSearch(raw: Raw): { readonly find?: string; readonly show?: "all" | undefined } {
+  return { ...picked(raw, ["find"] as const), ...(raw.show === "all" ? { show: "all" } : {}) };
+}
+
 /** The page to open after the sign-in: an address of this origin only. */
 export function signInSearch(raw: Raw): { readonly back?: string } {
   const back = searchText(raw.back);

@@ -61,6 +61,11 @@ export function useIsSignedIn(): boolean {
   return useSuspenseQuery(SESSION).data !== null;
 }
 
+/** As operators read it. */
+export function actorName(actor: string): string {
+  return actor === "token" ? "Admin token" : actor;
+}
+
 /** Whether to show buttons that change something; the API checks the role itself. */
 export function useMayChange(): boolean {
   return useSession().role === "operator";

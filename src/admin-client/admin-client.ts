@@ -3,6 +3,7 @@ import { toPathSegment } from "../domain/index.ts";
 import { backfillMethods } from "./backfill-methods.ts";
 import { readLive } from "./live.ts";
 import { type AdminClientOptions, createRequests, type Requests, urlOf } from "./request.ts";
+import { settingsMethods } from "./settings-methods.ts";
 
 /** `limit`: from 1 to 200, 50 when left out; `cursor`: the `next_cursor` of the page before. */
 export type PageParams = api.InputOf<typeof api.PAGE_QUERY>;
@@ -69,6 +70,7 @@ export function createAdminClient(options: AdminClientOptions) {
     ...problemMethods(requests),
     ...erasureMethods(requests),
     ...backfillMethods(requests),
+    ...settingsMethods(requests),
     callbacks: {
       /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
       list: (query: PageParams & CallbackFilters = {}) => request<api.CallbackPage>("GET", "callbacks", { query }),

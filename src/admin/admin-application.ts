@@ -22,6 +22,7 @@ import { HttpError, registerDescription } from "./operation.ts";
 import { registerOverview } from "./overview-routes.ts";
 import { registerProblems } from "./problem-routes.ts";
 import { registerSearch } from "./search/search-routes.ts";
+import { registerSettings } from "./settings/settings-routes.ts";
 import { registerSources } from "./source-routes.ts";
 import { parseRequest } from "./validation-message.ts";
 
@@ -46,6 +47,7 @@ const OPERATIONS = [
   registerErasure,
   registerOAuth,
   registerSources,
+  registerSettings,
   registerCurrentSession,
   registerAuditRoutes,
   registerDescription,

@@ -14,6 +14,7 @@ import type * as auth from "./access/authenticator.ts";
 import type { ErasureView } from "./erasure-schema.ts";
 import type * as views from "./page-schemas.ts";
 import type { RelearnRequest, RelearnView } from "./schemas.ts";
+import type { Installation } from "./settings/installation.ts";
 import type { SourceDetailsView } from "./source-details-schema.ts";
 import type { SourceHealthView } from "./source-health-schema.ts";
 import type { SourceHistoryView } from "./source-history-schema.ts";
@@ -86,6 +87,7 @@ export interface AdminDependencies
   /** False while the process starts or drains, so that no new work is sent to it. */
   readonly isServing: () => boolean;
   readonly sources: Sources;
+  readonly installation: Installation;
   /** Null in production, and in an application. */
   readonly sandbox: Sandbox | null;
 }

@@ -23,6 +23,12 @@ const PAGES = [
   "/bulk-replays",
   "/notifications",
   "/sources",
+  "/settings",
+  "/settings/checks",
+  "/settings/storage",
+  "/settings/background",
+  "/settings/alerts",
+  "/settings/audit",
   "/audit",
 ];
 

@@ -20,6 +20,14 @@ export type * from "./problem-schemas.ts";
 export type * from "./request-parameters.ts";
 export type * from "./schemas.ts";
 export type { SEARCH_QUERY } from "./search/search-routes.ts";
+export type { BackgroundRounds, Installation } from "./settings/installation.ts";
+export type {
+  BackgroundName,
+  BackgroundView,
+  ChecksView,
+  ConfigurationView,
+  StorageView,
+} from "./settings/settings-schemas.ts";
 export type { SourceDetailsView } from "./source-details-schema.ts";
 export type { SourceHealthView } from "./source-health-schema.ts";
 export type { SourceHistoryView } from "./source-history-schema.ts";

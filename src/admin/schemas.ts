@@ -16,6 +16,7 @@ import { object, time, view } from "./page-schemas.ts";
 import * as problem from "./problem-schemas.ts";
 import * as replay from "./replay-schemas.ts";
 import { flag } from "./request-parameters.ts";
+import * as settings from "./settings/settings-schemas.ts";
 
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
@@ -202,6 +203,10 @@ export const SCHEMAS = {
   Problem: problem.PROBLEM,
   ProblemDetail: problem.PROBLEM_DETAIL,
   Erasure: ERASURE,
+  Configuration: settings.CONFIGURATION,
+  Checks: settings.CHECKS,
+  Storage: settings.STORAGE,
+  Background: settings.BACKGROUND,
   Overview: page.OVERVIEW,
   Tally: page.TALLY,
   Gap: GAP,

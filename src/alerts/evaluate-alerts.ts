@@ -114,6 +114,7 @@ export function createAlertPoller(deps: AlertDependencies & { readonly arrivals:
       everyMs = intervalMs;
       poller.start(intervalMs);
     },
+    rounds: poller.rounds,
     async stop() {
       await poller.stop();
       if (!kinds.has("silence")) return;

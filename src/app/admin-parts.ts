@@ -16,16 +16,18 @@ import type { EventReplay } from "../store/index.ts";
 import { erasePayloads } from "../upkeep/index.ts";
 import { packageVersion } from "./admin-access.ts";
 import type { Assembled } from "./assemble.ts";
+import { createInstallation } from "./installation.ts";
 import { createSources } from "./sources.ts";
 
 /** The services of the admin API, for a listener of the server and for an application. */
-export async function adminParts(assembled: Assembled) {
+export async function adminParts(assembled: Assembled, isApplication = false) {
   const { config, services, tokens, userHandlers } = assembled;
   const { receiver, metrics, callbackLog, mask, rollups } = services;
   return {
     ...{ metrics, callbackLog, mask },
     revoke: tokens.revoke,
     sources: createSources(assembled),
+    installation: createInstallation(assembled, isApplication),
     channelNames: configuredChannelNames(config),
     about: { environment: config.environment, version: await packageVersion() },
     ...receiver,
@@ -59,4 +61,4 @@ function backfillsOf(receiver: Receiver): Backfills {
 
 /** The admin API and its page without a listener. */
 export const openEmbeddedAdmin = async (assembled: Assembled) =>
-  createEmbeddedAdmin({ ...(await adminParts(assembled)), sandbox: null, isServing: () => true });
+  createEmbeddedAdmin({ ...(await adminParts(assembled, true)), sandbox: null, isServing: () => true });

@@ -1,3 +1,4 @@
+import type { BackgroundName, BackgroundRounds } from "../admin/index.ts";
 import { createAlertPoller } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
 import { callOnce } from "../domain/index.ts";
@@ -11,7 +12,7 @@ import {
   createBulkReplayPoller,
   createRetryPoller,
 } from "../retry/index.ts";
-import { createPoller } from "../system/index.ts";
+import { createPoller, type PollerRounds } from "../system/index.ts";
 import { createOriginalMerger, createValueIndexer } from "../upkeep/index.ts";
 import type { Services } from "./services.ts";
 
@@ -33,44 +34,49 @@ export type PollIntervals = Partial<Readonly<typeof POLL_INTERVALS>>;
 
 const NEVER = new AbortController().signal;
 
-export function createBackgroundWork(
-  config: Config,
-  services: Services,
-  tokens: RenewableTokens,
-  { channels, userHandlers }: { readonly channels: readonly Channel[]; readonly userHandlers: Registry },
-) {
-  const { receiver, metrics, rollups } = services;
-  const { store, clock, log } = receiver;
-  const reconciliation = createReconcilePoller(scheduledSources(config, services));
-  const accepted = createAcceptedPoller(receiver);
-  const retries = createRetryPoller(receiver);
-  const bulkReplays = createBulkReplayPoller(receiver);
-  const backfills = createBackfillPoller(receiver, userHandlers);
-  const outbox = createOutboxPoller({
-    outbox: store.outbox,
-    deliveries: store.notificationDeliveries,
-    channels,
-    policy: config.notifications.policy,
-    clock,
-    log,
-    tracer: receiver.tracer,
-    describe: receiver.describeError,
-    attempted: metrics.delivery,
-  });
-  const tokenRefresh = createPoller(tokens.refreshDue, (error) =>
-    log.error({ err: error }, "reading tokens that expire soon failed"),
-  );
+/** Periodic work, by the name that the admin API has for it. */
+interface NamedLoop {
+  readonly rounds: () => PollerRounds;
+  readonly stop: () => Promise<unknown>;
+}
+
+export function createBackgroundWork(config: Config, services: Services, tokens: RenewableTokens, parts: LoopParts) {
+  const { rollups } = services;
+  const { accepted, retries, bulkReplays, backfills, outbox, ...others } = createLoops(config, services, tokens, parts);
+  const { reconciliation, tokenRefresh, valueIndex, originals } = others;
   const kinds = new Set(config.alerts.kinds);
   const alerts = alertPoller(config, services, kinds);
-  const beside = { ...receiver, activeCallbacks: () => receiver.concurrency.active };
-  const upkeep = [createValueIndexer(beside), createOriginalMerger(beside)];
-  const stops = [accepted, retries, bulkReplays, backfills, outbox, tokenRefresh, reconciliation, ...upkeep].map(
-    (loop) => (): Promise<void> => loop.stop(),
+  const upkeep = [valueIndex, originals];
+  const loops: [BackgroundName, NamedLoop][] = [
+    ["accepted_events", accepted],
+    ["retries", retries],
+    ["notifications", outbox],
+    ["bulk_replays", bulkReplays],
+    ["backfills", backfills],
+    ["reconciliation", reconciliation],
+    ["token_refresh", tokenRefresh],
+    ["value_index", valueIndex],
+    ["originals", originals],
+  ];
+  const stops = loops.map(
+    ([, loop]): (() => Promise<unknown>) =>
+      () =>
+        loop.stop(),
   );
   const stopPollers = callOnce(() => Promise.all(stops.map((stop) => stop())));
   return {
     /** Each stops a poller; further ones may be added before the stop. */
     stops,
+    /** One more that stops with the others. */
+    add(name: BackgroundName, loop: NamedLoop): void {
+      loops.push([name, loop]);
+      stops.push(() => loop.stop());
+    },
+    /** The rounds of all work beside the callbacks, by name. */
+    rounds(): readonly BackgroundRounds[] {
+      const all = [...loops, ["alerts", alerts] as const, ["rollups", rollups] as const];
+      return all.map(([name, loop]) => ({ name, ...loop.rounds() }));
+    },
     start(intervals: PollIntervals): void {
       const ms = { ...POLL_INTERVALS, ...intervals };
       rollups.start(ms.rollupPollMs);
@@ -112,6 +118,45 @@ export function createBackgroundWork(
     async stop(): Promise<void> {
       await Promise.all([stopPollers(), rollups.stop(), alerts.stop()]);
     },
+  };
+}
+
+interface LoopParts {
+  readonly channels: readonly Channel[];
+  readonly userHandlers: Registry;
+}
+
+function createLoops(
+  config: Config,
+  services: Services,
+  tokens: RenewableTokens,
+  { channels, userHandlers }: LoopParts,
+) {
+  const { receiver, metrics } = services;
+  const { store, clock, log } = receiver;
+  const beside = { ...receiver, activeCallbacks: () => receiver.concurrency.active };
+  return {
+    accepted: createAcceptedPoller(receiver),
+    retries: createRetryPoller(receiver),
+    bulkReplays: createBulkReplayPoller(receiver),
+    backfills: createBackfillPoller(receiver, userHandlers),
+    outbox: createOutboxPoller({
+      outbox: store.outbox,
+      deliveries: store.notificationDeliveries,
+      channels,
+      policy: config.notifications.policy,
+      clock,
+      log,
+      tracer: receiver.tracer,
+      describe: receiver.describeError,
+      attempted: metrics.delivery,
+    }),
+    reconciliation: createReconcilePoller(scheduledSources(config, services)),
+    tokenRefresh: createPoller(tokens.refreshDue, (error) =>
+      log.error({ err: error }, "reading tokens that expire soon failed"),
+    ),
+    valueIndex: createValueIndexer(beside),
+    originals: createOriginalMerger(beside),
   };
 }
 

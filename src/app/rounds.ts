@@ -16,14 +16,13 @@ export function beginRounds(assembled: Assembled, intervals: PollIntervals, undo
   const { config, services, background } = assembled;
   const { receiver, configured, learntSecrets } = services;
   const { store, encryptor, log } = receiver;
-  const { stops } = background;
   const { secretPollMs, resealPollMs } = { ...POLL_INTERVALS, ...intervals };
   background.start(intervals);
-  stops.push(startRetentionJob(retentionSweep(assembled), log));
+  background.add("retention", startRetentionJob(retentionSweep(assembled), log));
   const learns = configured.some(({ definition }) => definition.learns);
-  if (learns && learntSecrets !== undefined) stops.push(learntSecrets.start(secretPollMs));
+  if (learns && learntSecrets !== undefined) background.stops.push(learntSecrets.start(secretPollMs));
   if (config.previousEncryptionKeys.length > 0)
-    stops.push(startReencryption(store.encryptedValues, encryptor, log, resealPollMs));
+    background.add("reencryption", startReencryption(store.encryptedValues, encryptor, log, resealPollMs));
   undo.add("new rounds", background.beginStop);
 }
 

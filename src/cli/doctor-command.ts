@@ -3,7 +3,7 @@ import { parseEnv } from "node:util";
 import type { Command } from "commander";
 import { runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
-import type { Finding } from "../doctor/index.ts";
+import { type Finding, OF_THE_SERVER } from "../doctor/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { escapeLines, JSON_OPTION, type JsonOptions, MARKS, printStyled } from "./output.ts";
 import { readInput } from "./user-error.ts";
@@ -31,9 +31,6 @@ async function doctor(options: DoctorOptions): Promise<void> {
   printStyled(options, findings, () => findings.map(lineOf).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
 }
-
-/** An application has its own certificate and login. */
-const OF_THE_SERVER: ReadonlySet<string> = new Set(["certificate", "admin access"]);
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
   const names = named ?? (await readdir(".")).filter((name) => /^\.env\.(?!example$)[\w-]+$/.test(name));

@@ -21,7 +21,8 @@ export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 
 /** @param use `isEmbedded: false` for a command that is of the server, also in the folder of an application */
 export async function loadConfiguration(options: ConfigurationOptions = {}, use: ConfigUse = {}) {
-  if (options.env !== undefined) loadEnvFile(options.env);
+  const ofFile = options.env === undefined ? [] : loadEnvFile(options.env);
+  const origins = new Map(ofFile.map((name) => [name, "env_file" as const]));
   const cwd = process.cwd();
   try {
     const file = await loadConfigFile(cwd, options.config);
@@ -29,7 +30,7 @@ export async function loadConfiguration(options: ConfigurationOptions = {}, use:
     const application = use.isEmbedded === false ? undefined : applicationEnvironment();
     const loaded =
       application === undefined
-        ? await loadEnvironment(process.env, cwd, file, use)
+        ? await loadEnvironment(process.env, cwd, file, { ...use, origins })
         : { config: loadApplicationConfig(application, file), generated: [], secretsFile: undefined };
     return { ...loaded, handlers, migrations: file.migrations ?? [], isApplication: application !== undefined };
   } catch (error) {
@@ -77,14 +78,16 @@ export function configurationCommand(name: string): Command {
 const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;
 const NOTHING = /^\s*(?:#.*)?$/;
 
-/** Sets what the file holds, where the environment does not. @throws UserError */
-export function loadEnvFile(file: string): void {
+/** Sets what the file holds, where the environment does not. @returns the names that it set @throws UserError */
+export function loadEnvFile(file: string): string[] {
   const text = readInput(file, `--env: got "${file}", which`).toString();
   const wrong = invalidLine(text.split(/\r?\n/));
   // The line itself is not shown: it may be a part of a secret.
   if (wrong !== undefined)
     throw new UserError(`--env: "${file}", line ${wrong}: expected NAME=value, a comment after #, or nothing`);
-  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
+  const values = Object.entries(parseEnv(text)).filter(([name]) => process.env[name] === undefined);
+  for (const [name, value] of values) process.env[name] = value;
+  return values.map(([name]) => name);
 }
 
 /** The number of the first invalid line, which Node's own reader ignores. */

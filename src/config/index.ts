@@ -1,6 +1,7 @@
 export { APPLICATION_PREFIX, applicationVariables, renameVariables } from "./application-variables.ts";
 export type { AuthMethod } from "./authentication.ts";
 export { type ConfigFile, defineConfig } from "./config-file.ts";
+export type { ConfiguredValue, ValueOrigin } from "./configured-values.ts";
 export { loadDatabase } from "./database.ts";
 export { poolSettingsOf } from "./database-settings.ts";
 export { BUILT_IN_TYPES } from "./handling.ts";

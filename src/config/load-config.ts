@@ -3,6 +3,7 @@ import type { ConnectionSettings, DatabaseSettings } from "../store/index.ts";
 import { adminOf } from "./admin.ts";
 import { authenticationOf, isPlatformServed } from "./authentication.ts";
 import { type ConfigFile, fileProblems, readableParts } from "./config-file.ts";
+import { configuredInCode, configuredValues, type ValueOrigins } from "./configured-values.ts";
 import { databaseOf } from "./database.ts";
 import { passwordsOf, poolSettingsOf } from "./database-settings.ts";
 import { checkExposure } from "./exposure.ts";
@@ -24,7 +25,7 @@ type DeepReadonly<Value> = Value extends Uint8Array | ConnectionSettings
 export type Config = DeepReadonly<ReturnType<typeof readConfig>>;
 export type JwtConfig = NonNullable<Config["authentication"]["jwt"]>;
 
-export interface ConfigUse {
+export interface ConfigUse extends ValueOrigins {
   /** False for a command that opens no listener: it needs nothing that only a listener needs. */
   readonly listens?: boolean;
   /** True for a receiver in an application. It has no listener, and serves the built-in protocol only where that is asked for. */
@@ -48,7 +49,7 @@ export function loadConfig(env: Environment, file: ConfigFile = {}, use: ConfigU
 function readConfig(
   env: Environment,
   given: ConfigFile,
-  { isEmbedded = false, listens = !isEmbedded }: ConfigUse,
+  { isEmbedded = false, listens = !isEmbedded, ...origins }: ConfigUse,
   connection?: ConnectionSettings,
 ) {
   const reading = readVariables(isEmbedded ? EMBEDDED_VARIABLES : VARIABLES, env);
@@ -110,6 +111,8 @@ function readConfig(
     ],
     /** Settings that production would refuse, or keeps for a rotation. The start and `doctor` report them. */
     warnings,
+    /** For operators: where each value comes from, without any secret. */
+    values: [...configuredValues(env, values.SOURCES, { isEmbedded, ...origins }), ...configuredInCode(file)],
   };
 }
 

@@ -29,7 +29,8 @@ export async function loadEnvironment(env: Environment, cwd: string, file: Confi
     throw new ConfigError([`${missing.join(", ")}: not set, and cannot be generated (${error.message}); set them`]);
   });
   const filled = missing.map((name) => [name, values[name]]);
-  const config = loadConfig({ ...env, ...Object.fromEntries(filled) }, file);
+  const origins = new Map([...(use?.origins ?? []), ...missing.map((name) => [name, "generated"] as const)]);
+  const config = loadConfig({ ...env, ...Object.fromEntries(filled) }, file, { origins });
   return { config, generated: isNew ? missing : [], secretsFile };
 }
 

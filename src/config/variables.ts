@@ -38,7 +38,7 @@ export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [n
 
 /** An application has its own listeners, decides who may use the page, and names the sources in its code. */
 const OF_THE_SERVER = /^(?:HOST|PORT|CAPTURE|TLS_|MAX_CONNECTIONS|ADMIN_|SOURCES$)/;
-const isOfTheServer = (name: string): boolean => OF_THE_SERVER.test(name);
+export const isOfTheServer = (name: string): boolean => OF_THE_SERVER.test(name);
 
 /** Other defaults hold in an application, whose proxy, log and callers are not known. */
 const OF_AN_APPLICATION: Readonly<Record<string, { readonly default: string }>> = {

@@ -2,7 +2,7 @@ import type { Log } from "../domain/index.ts";
 import { userTokensContext } from "../handlers/index.ts";
 import { failureContext, preparationContext } from "../pipeline/index.ts";
 import { type EncryptedKind, type EncryptedValue, ORIGINALS_CONTEXT, type Store } from "../store/index.ts";
-import { createPoller, type Encryptor } from "../system/index.ts";
+import { createPoller, type Encryptor, type Poller } from "../system/index.ts";
 import { sourceSecretContext } from "./learnt-secrets.ts";
 
 const PAGE_SIZE = 100;
@@ -51,14 +51,14 @@ export async function reencryptAll(
 
 /**
  * While ENCRYPTION_KEY_PREVIOUS is set: a pass at the start and one after each interval. Processes that have only the
- * old key may still run beside this one. @returns stops it, waits for its end
+ * old key may still run beside this one.
  */
 export function startReencryption(
   store: Store["encryptedValues"],
   encryptor: Encryptor,
   log: Log,
   everyMs: number,
-): () => Promise<void> {
+): Poller {
   let isFirst = true;
   let announced = false;
 
@@ -78,7 +78,7 @@ export function startReencryption(
     log.warn({ err: error }, "re-encryption stopped early; the next pass continues"),
   );
   loop.startAtOnce(everyMs);
-  return loop.stop;
+  return loop;
 }
 
 const UNREADABLE =

@@ -93,7 +93,7 @@ async function checkAddress(config: Config, registered: readonly string[], handl
     return [
       ...(config.servesPlatform ? [ok(about, ofPlatform)] : []),
       ...sources.map(({ name, urls: [url] }) => ok(about, `register this for callbacks of ${name}: ${url}`)),
-      ...redirects.map((url) => ok(about, `register this as the redirect address of OAuth: ${url}`)),
+      ...redirects.map((url) => ok(about, `register this as the redirect address for OAuth flows: ${url}`)),
     ];
   return registered.map((address) =>
     served.includes(address)

@@ -20,7 +20,12 @@ export function embeddedConfig(file: ConfigFile, options: ReceiverOptions): Conf
   const merged = { ...variables, DATABASE_URL: undefined, CALLBACK_BASE_URL: baseUrl };
   const problems = [...optionProblems(options), ...(database ? [] : [NO_DATABASE])];
   try {
-    const config = loadConfig(merged, file, { isEmbedded: true, database: database || ANY_DATABASE });
+    const origins = new Map(inCode(options).map((name) => [name, "code" as const]));
+    const nameOf = (name: string) => nameInCode(name, options);
+    const config = loadConfig(merged, file, {
+      ...{ isEmbedded: true, database: database || ANY_DATABASE },
+      ...{ origins, nameOf },
+    });
     if (problems.length === 0) return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -57,12 +62,22 @@ function optionProblems(options: ReceiverOptions): string[] {
   return problems;
 }
 
-function renamed(text: string, { database, baseUrl, variables }: ReceiverOptions): string {
-  return renameVariables(text, (name) => {
-    if (name === "DATABASE_URL" && database !== undefined) return "database";
-    if (name === "CALLBACK_BASE_URL" && baseUrl !== undefined) return "baseUrl";
-    return variables === undefined ? `${APPLICATION_PREFIX}${name}` : name;
-  });
+const renamed = (text: string, options: ReceiverOptions): string =>
+  renameVariables(text, (name) => nameInCode(name, options));
+
+function nameInCode(name: string, { database, baseUrl, variables }: ReceiverOptions): string {
+  if (name === "DATABASE_URL" && database !== undefined) return "database";
+  if (name === "CALLBACK_BASE_URL" && baseUrl !== undefined) return "baseUrl";
+  return variables === undefined ? `${APPLICATION_PREFIX}${name}` : name;
+}
+
+/** The variables that the application's code sets. */
+function inCode({ database, baseUrl, variables = {} }: ReceiverOptions): string[] {
+  return [
+    ...Object.keys(variables),
+    ...(database === undefined ? [] : ["DATABASE_URL"]),
+    ...(baseUrl === undefined ? [] : ["CALLBACK_BASE_URL"]),
+  ];
 }
 
 /** The paths of all addresses that a receiver serves in an application. */

@@ -1,5 +1,5 @@
 import type { StoredNotification } from "../store/index.ts";
-import { createPoller } from "../system/index.ts";
+import { createPoller, joinedRounds } from "../system/index.ts";
 import type { Channel } from "./channel.ts";
 import { DeliveryWorker, type OutboxDependencies } from "./delivery-worker.ts";
 
@@ -43,6 +43,7 @@ export function createOutboxPoller(deps: OutboxDependencies) {
     start(intervalMs: number): void {
       for (const loop of loops) loop.start(intervalMs);
     },
+    rounds: () => joinedRounds(loops.map((loop) => loop.rounds())),
     /** One round on each channel: takes on all that is due, resolves when its attempts have ended. */
     async round(isOver = () => false): Promise<void> {
       await passOn?.(isOver);

@@ -55,6 +55,7 @@ export function createReconcilePoller(sources: readonly ScheduledSource[]): Poll
       if (sources.length > 0) loop.start(intervalMs);
     },
     round,
+    rounds: loop.rounds,
     stop() {
       stopping.abort();
       return loop.stop();

@@ -142,6 +142,7 @@ export function createRetryPoller(receiver: Receiver) {
       retries.start(intervalMs);
       suspects.start(intervalMs);
     },
+    rounds: retries.rounds,
     /** Runs what is due, and what becomes due until `over`, then the suspects; resolves with how many. */
     async round(over?: AbortSignal): Promise<number> {
       const ran = await retries.round(over);

@@ -39,6 +39,7 @@ export function createLeasedWork<Piece>({ receiver, lease, work, failed }: Lease
   );
   return {
     start: loop.start,
+    rounds: loop.rounds,
     /** Works on what is due; resolves when it has ended, or after the step under way once `over` aborts. */
     async round(over: AbortSignal): Promise<void> {
       await round(over);

@@ -1,4 +1,15 @@
-export type Poller = Pick<ReturnType<typeof createPoller>, "start" | "stop">;
+export type Poller = Pick<ReturnType<typeof createPoller>, "start" | "stop" | "rounds">;
+
+/** The rounds of periodic work. Times are in milliseconds since the epoch. */
+export interface PollerRounds {
+  /** Undefined until it is started. */
+  readonly everyMs: number | undefined;
+  readonly isAtWork: boolean;
+  /** Of the last round that has ended. */
+  readonly last: { readonly startedAt: number; readonly endedAt: number; readonly hasFailed: boolean } | undefined;
+  /** Undefined during a round, before the start and after the stop. */
+  readonly nextAt: number | undefined;
+}
 
 /**
  * Periodic work, one round at a time.
@@ -16,19 +27,34 @@ export function createPoller<T>(
   let stopped = false;
   let isAtWork = false;
   let isWoken = false;
+  let everyMs: number | undefined;
+  let nextAt: number | undefined;
+  let last: PollerRounds["last"];
 
   function run(intervalMs: number): void {
+    everyMs = intervalMs;
     isAtWork = true;
     isWoken = false;
+    const startedAt = Date.now();
+    let hasFailed = false;
     current = round(() => stopped)
-      .then((result) => pauseAfter?.(result), failed)
+      .then(
+        (result) => pauseAfter?.(result),
+        (error: unknown) => {
+          hasFailed = true;
+          return failed(error);
+        },
+      )
       .then((pause) => {
         isAtWork = false;
+        last = { startedAt, endedAt: Date.now(), hasFailed };
         schedule(intervalMs, isWoken ? 0 : (pause ?? intervalMs));
       });
   }
 
   function schedule(intervalMs: number, delayMs = intervalMs): void {
+    everyMs = intervalMs;
+    nextAt = Date.now() + delayMs;
     if (!stopped) timer = setTimeout(run, delayMs, intervalMs);
     wakeNow = () => {
       clearTimeout(timer);
@@ -48,11 +74,26 @@ export function createPoller<T>(
     },
     /** Starts with the first round at once; a stop waits for it. */
     startAtOnce: run,
+    rounds(): PollerRounds {
+      return { everyMs, isAtWork, last, nextAt: isAtWork || stopped ? undefined : nextAt };
+    },
     /** Begins no further round and waits for the one under way. */
     async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await current;
     },
+  };
+}
+
+/** Of several pollers as one: the newest round that ended, and the next one. */
+export function joinedRounds(all: readonly PollerRounds[]): PollerRounds {
+  const nextTimes = all.flatMap(({ nextAt }) => nextAt ?? []);
+  const [last] = all.flatMap((one) => one.last ?? []).toSorted((one, other) => other.endedAt - one.endedAt);
+  return {
+    everyMs: all.find(({ everyMs }) => everyMs !== undefined)?.everyMs,
+    isAtWork: all.some(({ isAtWork }) => isAtWork),
+    last,
+    nextAt: nextTimes.length === 0 ? undefined : Math.min(...nextTimes),
   };
 }

@@ -77,7 +77,7 @@ export function createOriginalMerger(options: OriginalMergerOptions) {
 
   const failed = (err: unknown) => log.warn({ err }, "originals could not be merged; trying again");
   const loop = createPoller(round, failed);
-  return { round, start: loop.start, stop: loop.stop };
+  return { round, start: loop.start, stop: loop.stop, rounds: loop.rounds };
 }
 
 /** Blocks that are kept for about as long, in stretches that are full, wide or old enough. They are due if more wait, too. */

@@ -3,7 +3,7 @@ import type { CaptureBuffer } from "../dev/capture/index.ts";
 import { type Clock, DAY_MS, isWithoutEvent, type Log, logEntryBytes, OAUTH } from "../domain/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import type { NewLogRow, Store } from "../store/index.ts";
-import { createPoller } from "../system/index.ts";
+import { createPoller, type Poller } from "../system/index.ts";
 
 /** Older than any row is that has waited only for its group; a search by time allows for as much. */
 const LATE_MS = 60_000;
@@ -68,11 +68,11 @@ export function createRetentionSweep(
   };
 }
 
-/** Sweeps now and every hour. @returns stops it and waits for the step under way */
-export function startRetentionJob(sweep: RetentionSweep, log: Log): () => Promise<void> {
+/** Sweeps now and every hour; its stop waits for the step under way. */
+export function startRetentionJob(sweep: RetentionSweep, log: Log): Poller {
   const loop = createPoller(sweep, (error) =>
     log.warn({ err: error }, "the retention job failed; it runs again in an hour"),
   );
   loop.startAtOnce(EVERY_MS);
-  return loop.stop;
+  return loop;
 }

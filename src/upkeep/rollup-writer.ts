@@ -43,6 +43,7 @@ export function createRollupWriter(counts: RollupCounts, store: Rollups, clock: 
   const loop = createPoller(flush, () => {});
   return {
     start: loop.start,
+    rounds: loop.rounds,
     flush,
     async stop(): Promise<void> {
       await loop.stop();

@@ -90,5 +90,5 @@ export function createValueIndexer(options: ValueIndexerOptions) {
 
   const failed = (err: unknown) => log.warn({ err }, "the index of values could not be continued; trying again");
   const loop = createPoller(round, failed);
-  return { round, start: loop.start, stop: loop.stop };
+  return { round, start: loop.start, stop: loop.stop, rounds: loop.rounds };
 }

@@ -18,7 +18,7 @@ it("a stop ends a sweep of the retention job after the step under way", () =>
     const limits = { logDays: 1, recordDays: null, refusedBytes: 1_048_576, originalsMs: 0 };
     const log = recordedLog();
     const sweep = createRetentionSweep(store, limits, { clock: systemClock, log, sourcesByName: new Map() }, null);
-    await startRetentionJob(sweep, log)();
+    await startRetentionJob(sweep, log).stop();
     expect(await countOf(target, "oncehook_callbacks")).toBe(1_500);
   }));
 

@@ -19,7 +19,13 @@ const PAGES = [
   ["/sources", "Sources"],
   ["/sources/platform", "platform"],
   ["/sandbox", "Sandbox"],
-  ["/audit", "Audit log"],
+  ["/settings", "Configuration"],
+  ["/settings?show=all", "Configuration"],
+  ["/settings/checks", "Checks"],
+  ["/settings/storage", "Storage"],
+  ["/settings/background", "Background work"],
+  ["/settings/alerts", "Alerts"],
+  ["/settings/audit", "Audit log"],
   ["/", "Overview"],
 ] as const;
 

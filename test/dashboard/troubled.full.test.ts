@@ -86,7 +86,7 @@ it("other pages open while the session cannot be read again", { timeout: LIMIT_M
     await page.getByRole("link", { name: "Settings" }).click();
     await until(async () => {
       await page.clock.runFor(2_000);
-      return page.getByRole("heading", { name: "Audit log" }).isVisible();
+      return page.getByRole("heading", { name: "Configuration" }).isVisible();
     }, PATIENCE_MS);
   }),
 );
@@ -151,9 +151,9 @@ it("pages stay while the receiver is away, say since when, and continue by thems
     const banner = page.getByText(/^The receiver does not respond\. Last response: \d/);
     await untilInItsTime(page, () => banner.isVisible());
     await expectShown(page.getByRole("row", { name: /Built-in protocol/ }));
-    const audit = page.getByRole("heading", { name: "Audit log" });
+    const settings = page.getByRole("heading", { name: "Configuration" });
     await page.getByRole("link", { name: "Settings" }).click();
-    await untilInItsTime(page, () => audit.isVisible());
+    await untilInItsTime(page, () => settings.isVisible());
     await page.getByRole("link", { name: "Sources", exact: true }).click();
     await untilInItsTime(page, () => page.getByText("The sources could not be read").isVisible());
     await expectShown(page.getByRole("row", { name: /Built-in protocol/ }));

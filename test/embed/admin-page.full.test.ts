@@ -110,6 +110,27 @@ it(
     }),
 );
 
+it(
+  "the settings of a receiver in an application have no sign-out, and no check of the server",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withShop(async ({ page, problems }) => {
+      await page.goto("/login?as=operator");
+      await page.goto(`${MOUNT}/settings`);
+      await expectShown(page.getByRole("heading", { name: "Configuration" }));
+      await page.getByRole("button", { name: "All", exact: true }).click();
+      await expectShown(page.getByRole("cell", { name: /RETRY_MAX$/ }));
+      expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+      await page.getByRole("link", { name: "Checks" }).click();
+      await page.getByRole("button", { name: "Run checks" }).click();
+      await expectShown(page.getByRole("cell", { name: "database" }).first());
+      expect(await page.getByRole("cell", { name: /^(?:admin access|certificate)$/ }).count()).toBe(0);
+      expect(problems).toEqual([]);
+    }),
+);
+
 it("the server's sign-in and sandbox are unknown addresses of the page", { timeout: LIMIT_MS }, () =>
   withShop(async ({ page }) => {
     await page.goto("/login?as=operator");

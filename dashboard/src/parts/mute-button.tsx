@@ -1,3 +1,4 @@
+import "./filter-chip.css";
 import { Button, Popover, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -35,7 +36,8 @@ export function MuteButton({ name, isMuted, isIcon = false, mute, unmute }: Prop
       return mute({ until: new Date(Date.now() + ms).toISOString(), reason: reason.trim() || NO_REASON });
     },
     onSuccess: () => setOpen(false),
-    onSettled: () => Promise.all(["problems", "overview"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
+    onSettled: () =>
+      Promise.all(["problems", "overview", "alerts"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
   });
   const word = isMuted ? "Unmute" : "Mute";
   const press = () => (isMuted ? change.mutate(undefined) : setOpen(!isOpen));

@@ -29,7 +29,18 @@ export const PLACES = [
       { to: "/sandbox", label: "Sandbox" },
     ],
   },
-  { label: "Settings", icon: "settings", pages: [{ to: "/audit", label: "Audit log" }] },
+  {
+    label: "Settings",
+    icon: "settings",
+    pages: [
+      { to: "/settings", label: "Configuration" },
+      { to: "/settings/checks", label: "Checks" },
+      { to: "/settings/storage", label: "Storage" },
+      { to: "/settings/background", label: "Background work" },
+      { to: "/settings/alerts", label: "Alerts" },
+      { to: "/settings/audit", label: "Audit log" },
+    ],
+  },
 ] as const satisfies readonly PlaceShape[];
 
 export type Place = (typeof PLACES)[number];

@@ -1,8 +1,8 @@
 import { Menu, Text, UnstyledButton, useMantineColorScheme } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
-import { BASE_PATH, IS_IN_APPLICATION } from "../mount.ts";
+import { IS_IN_APPLICATION } from "../mount.ts";
 import { Icon } from "../parts/icon.tsx";
-import { endSession, useSession } from "../session.ts";
+import { actorName, useSession } from "../session.ts";
+import { useSignOut } from "../sign-out.ts";
 
 const SCHEMES = [
   { value: "auto", label: "System", icon: "system" },
@@ -14,12 +14,8 @@ const SCHEMES = [
 export function SessionMenu() {
   const { actor, role, version } = useSession();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const name = actor === "token" ? "Admin token" : actor;
-  const leave = useMutation({
-    mutationFn: endSession,
-    // A full page load: the data of this session leaves the memory.
-    onSuccess: () => window.location.assign(`${BASE_PATH}/sign-in`),
-  });
+  const name = actorName(actor);
+  const leave = useSignOut();
   return (
     <Menu position="bottom-end" width={220} shadow="md">
       <Menu.Target>

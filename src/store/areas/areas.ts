@@ -32,6 +32,7 @@ import { Rollups } from "./rollups.ts";
 import { EncryptedValues, TenantSecrets, TenantSecretUses } from "./secrets.ts";
 import { SeenEvents } from "./seen-events.ts";
 import { Settings } from "./settings.ts";
+import { Sizes } from "./sizes.ts";
 import { SourceActivity } from "./source-activity.ts";
 import { SourceSecrets } from "./source-secrets.ts";
 import { StoredEvents } from "./stored-events.ts";
@@ -78,6 +79,7 @@ export function createAreas(database: Database) {
     storedEvents: new StoredEvents(database),
     seenEvents: new SeenEvents(database),
     settings: new Settings(database),
+    sizes: new Sizes(database),
     sourceActivity: new SourceActivity(database),
     endpointChecks: new EndpointChecks(database),
     sourceSecrets: new SourceSecrets(database),

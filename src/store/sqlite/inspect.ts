@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   checkInvariants,
   type Inspection,
@@ -63,6 +64,8 @@ async function check(database: DatabaseSync): Promise<IntegrityReport> {
 
 const readOn = (database: DatabaseSync) =>
   readingDatabase("sqlite", async ({ sql, parameters }) => {
+    // A receiver that checks itself serves callbacks between two statements.
+    await nextTurn();
     return { rows: database.prepare(sql).all(...parameters.map(toSqliteValue)) };
   });
 

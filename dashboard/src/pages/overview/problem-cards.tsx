@@ -1,6 +1,7 @@
 import type { OverviewView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { api } from "../../client.ts";
+import { ALERT_TEXTS } from "../../parts/alert-texts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { MuteButton } from "../../parts/mute-button.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
@@ -96,13 +97,6 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
   );
 }
 
-const ALERTS: Readonly<Record<AlertView["kind"], string>> = {
-  failures: "events fail at every attempt",
-  accepted: "accepted events wait too long",
-  signatures: "signatures are refused",
-  silence: "no callback comes",
-};
-
 function AlertCard({ alert }: { readonly alert: AlertView }) {
   const { kind, source, subject, since, muted_until, muted_by, reason } = alert;
   const target = { kind, source, subject };
@@ -118,7 +112,7 @@ function AlertCard({ alert }: { readonly alert: AlertView }) {
           <span className="quiet">{name}</span>
         </>
       }
-      link={<AlertLink alert={alert}>{`${name}: ${ALERTS[kind]}`}</AlertLink>}
+      link={<AlertLink alert={alert}>{`${name}: ${ALERT_TEXTS[kind]}`}</AlertLink>}
       since={since}
       step={
         muted_until === null ? (

@@ -3,7 +3,6 @@ import type { AuditEntryView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
 import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
-import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
@@ -11,7 +10,7 @@ import { TextBlock } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
 import { auditSearch } from "../../search.ts";
 
-const route = getRouteApi("/inside/audit");
+const route = getRouteApi("/inside/settings/audit");
 const FILTER_FIELDS: readonly FilterField[] = [
   {
     name: "action",
@@ -23,6 +22,9 @@ const FILTER_FIELDS: readonly FilterField[] = [
       "notification.replay",
       "notification.discard",
       "bulk_replay.start",
+      "backfill.start",
+      "alert.mute",
+      "checks.run",
       "sandbox.send",
       "session.begin",
       "session.refused",
@@ -31,6 +33,7 @@ const FILTER_FIELDS: readonly FilterField[] = [
   { name: "actor", label: "Actor" },
 ];
 
+const TONES = { done: "success", refused: "refused", failed: "failed" } as const;
 const COLUMNS: readonly Column<AuditEntryView>[] = [
   { head: "Time", cell: ({ timestamp }) => <Time at={timestamp} /> },
   { head: "Actor", cell: ({ actor, role }) => (actor === null ? "unauthenticated" : `${actor}, ${role}`) },
@@ -52,7 +55,11 @@ const COLUMNS: readonly Column<AuditEntryView>[] = [
   { head: "IP address", cell: ({ remote_address }) => remote_address },
   {
     head: "Outcome",
-    cell: ({ outcome }) => (outcome === null ? "not known" : <OutcomeBadge outcome={outcome} />),
+    cell: ({ outcome }) => (
+      <span className="outcome" data-tone={outcome === null ? "quiet" : TONES[outcome]}>
+        {outcome ?? "not known"}
+      </span>
+    ),
   },
 ];
 

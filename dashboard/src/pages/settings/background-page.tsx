@@ -1,0 +1,76 @@
+import type { BackgroundName, BackgroundView } from "oncehook/admin-client";
+import { durationText } from "../../parts/amount.ts";
+import type { Tone } from "../../parts/outcome.ts";
+import { PageLink } from "../../parts/page-link.tsx";
+import { Loading, Problem } from "../../parts/page-states.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { type Column, Rows } from "../../parts/rows.tsx";
+import { milliseconds, Time } from "../../parts/time.tsx";
+import { useBackground } from "./use-background.ts";
+import "./settings.css";
+
+type Item = BackgroundView["items"][number];
+
+const WORK: Readonly<Record<BackgroundName, readonly [label: string, does: string]>> = {
+  accepted_events: ["Accepted events", "First attempts of events that were answered before they ran"],
+  retries: ["Retries", "Failed events that are due again"],
+  notifications: ["Notifications", "Deliveries to the channels"],
+  bulk_replays: ["Bulk replays", "Many events, at their rate"],
+  backfills: ["Backfills", "The history of a handler, at its rate"],
+  reconciliation: ["Reconciliation", "Asks platforms for events that never arrived"],
+  token_refresh: ["Token refresh", "Users' tokens before they expire"],
+  value_index: ["Value index", "What the search finds in old callbacks"],
+  originals: ["Originals", "Merges blocks of originals"],
+  retention: ["Retention", "Deletes what is past its time"],
+  reencryption: ["Re-encryption", "Values of an earlier ENCRYPTION_KEY"],
+  alerts: ["Alerts", "Opens, resolves and reports them"],
+  rollups: ["Counts", "The numbers of the overview"],
+};
+
+const COLUMNS: readonly Column<Item>[] = [
+  { head: "Work", cell: ({ name }) => WORK[name][0] },
+  { head: "State", cell: (item) => <State item={item} /> },
+  { head: "Does", cell: ({ name }) => <span className="quiet">{WORK[name][1]}</span> },
+  { head: "Every", cell: ({ every_ms }) => (every_ms === null ? "–" : durationText(every_ms)) },
+  { head: "Last round", cell: ({ last_started_at }) => <Time at={last_started_at} /> },
+  { head: "Duration", cell: ({ last_duration_ms }) => milliseconds(last_duration_ms) },
+  { head: "Next round", cell: ({ next_at }) => <Time at={next_at} /> },
+];
+
+/** The work of this process beside the callbacks. */
+export function BackgroundPage() {
+  const background = useBackground();
+  return (
+    <>
+      <PageTitle title="Background work" description="Rounds of this process; callbacks come before them.">
+        <PageLink to="/problems/replays" underline="hover">
+          Bulk replays
+        </PageLink>
+      </PageTitle>
+      {background.isPending && <Loading what="the background work" />}
+      {background.isError && (
+        <Problem
+          error={background.error}
+          title="The background work could not be read"
+          again={() => void background.refetch()}
+        />
+      )}
+      {background.data !== undefined && (
+        <div className="background-rows">
+          <Rows caption="Background work" columns={COLUMNS} rows={background.data.items} keyOf={({ name }) => name} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function State({ item: { state, last_failed } }: { readonly item: Item }) {
+  const [label, tone]: [string, Tone] = last_failed
+    ? ["failed", "failed"]
+    : [state, state === "off" ? "quiet" : "success"];
+  return (
+    <span className="outcome" data-tone={tone}>
+      {label}
+    </span>
+  );
+}

@@ -1,0 +1,132 @@
+import { expect, it } from "vitest";
+import { stripe } from "../../src/sources/platforms/index.ts";
+import { withStoreBeside } from "../support/beside.ts";
+import { payment, TOKEN } from "../support/receiver.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 180_000;
+const VIEWER = "a-token-for-those-who-may-look";
+const SECRET = "whsec_of-a-source-of-the-tests";
+const KEY = { kind: "failures", source: "billing", subject: "invoice.paid" } as const;
+const OPTIONS = {
+  env: { ADMIN_VIEWER_TOKEN: VIEWER, RETRY_MAX: "7" },
+  sources: { billing: stripe({ secret: SECRET, keep: "90d" }) },
+};
+
+it(
+  "the configuration shows what is set with its origin, finds a line of all, and shows no secret",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(async ({ page, problems }) => {
+      await page.goto("/settings");
+      await signIn(page);
+      const row = (name: string) => page.getByRole("row", { name });
+      await expectShown(row("RETRY_MAX"));
+      expect(await row("RETRY_MAX").getByRole("cell").allTextContents()).toEqual(["RETRY_MAX", "7", "Environment"]);
+      expect(await row("sources.billing.keep").getByRole("cell").allTextContents()).toEqual([
+        ...["sources.billing.keep", "90d", "Configuration file"],
+      ]);
+      await expectShown(row("sources.billing.secret").getByText("secret", { exact: false }).last());
+      expect(await row("HANDLER_TIMEOUT_MS").count()).toBe(0);
+      await page.getByRole("button", { name: "All", exact: true }).click();
+      await page.getByLabel("Find a variable").fill("handler_time");
+      expect(await row("HANDLER_TIMEOUT_MS").getByRole("cell").allTextContents()).toEqual([
+        ...["HANDLER_TIMEOUT_MS", "10000", "Default"],
+      ]);
+      expect(await row("RETRY_MAX").count()).toBe(0);
+      // The address has both, so that it can be shared.
+      await page.reload();
+      await expectShown(row("HANDLER_TIMEOUT_MS"));
+      await page.getByLabel("Find a variable").fill("");
+      const text = await page.locator("main").textContent();
+      expect([TOKEN, VIEWER, SECRET].filter((secret) => text?.includes(secret))).toEqual([]);
+      expect(problems).toEqual([]);
+    }, OPTIONS),
+);
+
+it("the checks run at a click, the worst first, and stay for the next one who looks", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page, problems }) => {
+    await page.goto("/settings/checks");
+    await signIn(page);
+    await expectShown(page.getByText("npx oncehook doctor"));
+    await page.getByRole("button", { name: "Run checks" }).click();
+    await expectShown(page.getByText(/^\d+ failures?, \d+ warnings?, \d+ OK\. Ran /));
+    const levels = await page.locator(".check-rows .outcome").allTextContents();
+    const order = ["Failure", "Warning", "OK"];
+    expect(levels).toEqual(levels.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)));
+    await page.reload();
+    await expectShown(page.getByText(/Ran .* by Admin token\.$/));
+    await expectShown(page.getByRole("cell", { name: "database", exact: true }).first());
+    expect(problems).toEqual([]);
+  }, OPTIONS),
+);
+
+it("storage shows what is stored and how long, and background work its rounds", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page, receiver, problems }) => {
+    await receiver.send(payment());
+    await page.goto("/settings/storage");
+    await signIn(page);
+    await expectShown(page.getByRole("row", { name: /^Callback log 1 / }));
+    await expectShown(page.getByRole("row", { name: "billing 90 days" }));
+    await expectShown(page.getByText("Last sweep"));
+    await page.getByRole("link", { name: "Background work" }).click();
+    await expectShown(page.getByRole("row", { name: /^Retention waiting .* 1 hour / }));
+    await expectShown(page.getByRole("row", { name: /^Re-encryption|^Alerts off / }));
+    expect(problems).toEqual([]);
+  }, OPTIONS),
+);
+
+it(
+  "an alert is muted in two clicks in the settings, shows by whom and until when, and the mute can be ended",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(async ({ page, receiver, problems }) => {
+      const since = new Date();
+      await withStoreBeside(receiver.target, ({ alerts }) =>
+        alerts.change({ ...KEY, from: 0, isOpen: true, since, notifiedCount: 3, notifiedAt: since }),
+      );
+      await page.goto("/settings/alerts");
+      await signIn(page);
+      await page.getByRole("button", { name: "Mute" }).click();
+      await page.getByRole("button", { name: "For 8 hours" }).click();
+      await expectShown(page.getByRole("row", { name: /^muted .* by token: muted on the dashboard/ }));
+      await page.getByRole("button", { name: "Unmute" }).click();
+      await expectShown(page.getByRole("row", { name: /^open events fail at every attempt billing invoice\.paid/ }));
+      await page.getByRole("link", { name: "Audit log" }).click();
+      await expectShown(page.getByRole("cell", { name: "alert.unmute" }));
+      expect(problems).toEqual([]);
+    }, OPTIONS),
+);
+
+it("a viewer sees all settings and no button that writes", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page, receiver, problems }) => {
+    const since = new Date();
+    await withStoreBeside(receiver.target, ({ alerts }) =>
+      alerts.change({ ...KEY, from: 0, isOpen: true, since, notifiedCount: 3, notifiedAt: since }),
+    );
+    await page.goto("/settings");
+    await signIn(page, VIEWER);
+    for (const name of ["Checks", "Storage", "Background work", "Alerts", "Audit log", "Configuration"]) {
+      await page.getByRole("navigation", { name: "Pages of this place" }).getByRole("link", { name }).click();
+      await expectShown(page.getByRole("heading", { level: 1, name }));
+      await page.getByText(/^Reading /).waitFor({ state: "hidden" });
+      expect(await page.getByRole("button", { name: /^(?:Run checks|Mute|Unmute)/ }).count()).toBe(0);
+    }
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(/\/sign-in/);
+    expect(problems).toEqual([]);
+  }, OPTIONS),
+);
+
+it("the address of the audit log in earlier versions leads to it, with its filter", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page }) => {
+    await page.goto("/audit?action=session.begin");
+    await signIn(page);
+    await page.waitForURL(/\/settings\/audit\?action=session\.begin/);
+    await expectShown(page.getByRole("cell", { name: "session.begin" }).first());
+  }),
+);
