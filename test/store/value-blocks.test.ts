@@ -31,8 +31,11 @@ describe("a block of values", () => {
     for (const key of asked) {
       const idsOf = (isMatch: (value: string) => boolean) =>
         keys.flatMap((value, index) => (isMatch(value) ? [100 + index, 300 + index, 70_000 + index] : []));
-      expect([key, idsInBlock(block, 100, key, "exact")]).toEqual([key, idsOf((value) => value === key)]);
-      expect([key, idsInBlock(block, 100, key, "prefix")]).toEqual([key, idsOf((value) => value.startsWith(key))]);
+      const { exact, longer, isWhole } = idsInBlock(block, 100, key);
+      expect([key, exact]).toEqual([key, idsOf((value) => value === key)]);
+      expect([key, longer]).toEqual([key, idsOf((value) => value !== key && value.startsWith(key))]);
+      const last = keys.at(-1) ?? "";
+      expect([key, isWhole]).toEqual([key, last > key && !last.startsWith(key)]);
     }
   });
 
@@ -45,7 +48,7 @@ describe("a block of values", () => {
     }
     blocks.push(await writer.end());
     expect(blocks.length).toBeGreaterThan(1);
-    const found = blocks.flatMap((one) => (one === undefined ? [] : idsInBlock(one.block, 1, "value-", "prefix")));
+    const found = blocks.flatMap((one) => (one === undefined ? [] : idsInBlock(one.block, 1, "value-").longer));
     expect(found).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1));
   });
 });

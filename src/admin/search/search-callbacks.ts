@@ -49,6 +49,7 @@ export interface SearchRequest {
 }
 
 type SearchedStore = Pick<Store, "callbacks" | "valueIndex">;
+type IndexMatch = "exact" | "prefix";
 
 const NEWEST = Number.MAX_SAFE_INTEGER;
 /** Segments of the first look-up, and at most of any. On SQLite each takes a tenth of a millisecond. */
@@ -70,6 +71,8 @@ class CallbackSearch {
   readonly #log: IdRange;
   readonly #end: number;
   readonly #found: FoundCallback[] = [];
+  /** By segment, the ids of beginnings that the look-up of whole values has met in its blocks. */
+  readonly #read = new Map<number, readonly number[]>();
   #searchedUntil: string | null = null;
 
   constructor(store: SearchedStore, request: SearchRequest, log: IdRange) {
@@ -88,8 +91,9 @@ class CallbackSearch {
       const reached = await this.#searchKind(kind, term, before);
       if (reached !== undefined) return this.#answer({ kind, before: reached });
       const next = kinds[kinds.indexOf(kind) + 1];
-      // A page with matches is shown at once: the next kind may take as long as reading the whole log.
-      if (next !== undefined && (this.#found.length > 0 || this.#isOver())) return this.#answer(startOf(next));
+      // A page with matches is shown at once: looking for texts takes as long as reading the whole log.
+      const isLong = next === "text" && this.#found.length > 0;
+      if (next !== undefined && (isLong || this.#isOver())) return this.#answer(startOf(next));
     }
     return this.#answer(null);
   }
@@ -111,7 +115,7 @@ class CallbackSearch {
       segments.filter((one) => this.#mayHold(one, log)),
       uncoveredRanges(segments, log),
     );
-    const match = kind === "exact" || term.match === "value" ? "exact" : "prefix";
+    const match: IndexMatch = kind === "exact" || term.match === "value" ? "exact" : "prefix";
     const isRead = (one: ValueSegment) => !isIndexed(term) || isCommon(one, term, match);
     let batch: ValueSegment[] = [];
     let most = FIRST_SEGMENTS;
@@ -147,9 +151,9 @@ class CallbackSearch {
   async #searchSegments(
     kind: MatchKind,
     segments: readonly ValueSegment[],
-    { term, match, below }: { readonly term: SearchTerm; readonly match: "exact" | "prefix"; readonly below: number },
+    { term, match, below }: { readonly term: SearchTerm; readonly match: IndexMatch; readonly below: number },
   ): Promise<number | undefined> {
-    const bySegment = await this.#store.valueIndex.idsOf(segments, term.value, match);
+    const bySegment = await this.#idsOf(segments, term, match);
     for (const { fromId } of segments) {
       const ids = [...new Set(bySegment.get(fromId) ?? [])].filter((id) => id < below).sort((a, b) => b - a);
       for (let at = 0; at < ids.length; at += ROWS_PER_STEP) {
@@ -161,6 +165,28 @@ class CallbackSearch {
       if (this.#isOver()) return fromId;
     }
     return undefined;
+  }
+
+  /** Reads each block once: beginnings mostly stand beside the whole value. */
+  async #idsOf(
+    segments: readonly ValueSegment[],
+    { value }: SearchTerm,
+    match: IndexMatch,
+  ): Promise<ReadonlyMap<number, readonly number[]>> {
+    const known = new Map<number, readonly number[]>();
+    for (const { fromId } of match === "prefix" ? segments : []) {
+      const read = this.#read.get(fromId);
+      if (read !== undefined) known.set(fromId, read);
+    }
+    const rest = segments.filter(({ fromId }) => !known.has(fromId));
+    const found = rest.length === 0 ? [] : await this.#store.valueIndex.idsOf(rest, value, match);
+    for (const [segment, { exact, longer, isWhole }] of found) {
+      // A row with the whole value of the only term is no beginning; of several terms another one may be.
+      const beginnings = this.#request.query.terms.length === 1 ? longer : [...exact, ...longer];
+      if (isWhole) this.#read.set(segment, beginnings);
+      known.set(segment, match === "exact" ? exact : beginnings);
+    }
+    return known;
   }
 
   async #scan(kind: MatchKind, by: CallbackFilter, range: IdRange): Promise<number | undefined> {
@@ -222,7 +248,7 @@ function drivingTerm(terms: readonly SearchTerm[]): SearchTerm | undefined {
   return terms.toSorted((one, other) => rank(one) - rank(other) || other.value.length - one.value.length)[0];
 }
 
-function isCommon({ common }: ValueSegment, { value }: SearchTerm, match: "exact" | "prefix"): boolean {
+function isCommon({ common }: ValueSegment, { value }: SearchTerm, match: IndexMatch): boolean {
   return match === "exact" ? common.includes(value) : common.some((one) => one.startsWith(value));
 }
 

@@ -90,16 +90,26 @@ function sharedLength(one: string, other: string): number {
   return length;
 }
 
+/** The ids of rows in one block or segment. */
+export interface FoundIds {
+  /** With the value itself, newest last. */
+  readonly exact: number[];
+  /** With longer values that begin so; an id stands here once for each of them. */
+  readonly longer: number[];
+  /** Whether no further block has a value that begins so. */
+  readonly isWhole: boolean;
+}
+
 /**
- * The ids in a block of a value, or of all values that begin with it. Values before it are passed without being put together:
+ * The ids in a block of a value, and of all values that begin with it. Values before it are passed without being put together:
  * how much of its beginning the one before has decides.
  * @param fromId of the block's segment
  */
-export function idsInBlock(block: Uint8Array, fromId: number, value: string, match: "exact" | "prefix"): number[] {
+export function idsInBlock(block: Uint8Array, fromId: number, value: string): FoundIds {
   // Twelve kilobytes take some 20 µs, less than handing them to another thread.
   const bytes = new BlockReader(decompress(block));
   const key = Buffer.from(value, "latin1");
-  const ids: number[] = [];
+  const [exact, longer]: [number[], number[]] = [[], []];
   // How many bytes of the key the value before begins with.
   let agreed = 0;
   while (!bytes.isAtEnd) {
@@ -108,21 +118,20 @@ export function idsInBlock(block: Uint8Array, fromId: number, value: string, mat
     const start = bytes.at;
     bytes.at += rest;
     // It departs from the key earlier than the one before, and so comes after it.
-    if (shared < agreed) break;
+    if (shared < agreed) return { exact, longer, isWhole: true };
     if (shared > agreed && agreed < key.length) {
       bytes.skipIds();
       continue;
     }
     if (agreed < key.length) agreed += bytes.agreement(key, { from: agreed, start, length: rest });
     if (agreed < key.length) {
-      if (bytes.isHigher(key, agreed, start + agreed - shared, start + rest)) break;
+      if (bytes.isHigher(key, agreed, start + agreed - shared, start + rest)) return { exact, longer, isWhole: true };
       bytes.skipIds();
       continue;
     }
-    if (match === "exact" && shared + rest > key.length) break;
-    bytes.readIds(fromId, ids);
+    bytes.readIds(fromId, shared + rest > key.length ? longer : exact);
   }
-  return ids;
+  return { exact, longer, isWhole: false };
 }
 
 class BlockReader {

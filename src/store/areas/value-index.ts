@@ -6,7 +6,7 @@ import type { Lease } from "./lease.ts";
 import { leaseByName, setNamedLeaseEnd } from "./named-lease.ts";
 import type { IdRange } from "./paging.ts";
 import { longestRunMs, readSetting, writeSetting } from "./settings.ts";
-import { idsInBlock, sortKey, type ValueBlock } from "./value-blocks.ts";
+import { type FoundIds, idsInBlock, sortKey, type ValueBlock } from "./value-blocks.ts";
 
 /** A stretch of the callback log whose values stand in blocks. */
 export interface ValueSegment {
@@ -123,14 +123,14 @@ export class ValueIndex extends Area {
   }
 
   /**
-   * The ids of rows with a value, or with one that begins so. They are by the first id of their segment. A row may have been
-   * deleted since.
+   * The ids of rows with a value, by the first id of their segment. A row may have been deleted since. For `prefix` all blocks with
+   * values that begin so are read, for `exact` only the first one.
    */
   async idsOf(
     segments: readonly ValueSegment[],
     value: string,
     match: "exact" | "prefix",
-  ): Promise<ReadonlyMap<number, readonly number[]>> {
+  ): Promise<ReadonlyMap<number, FoundIds>> {
     const key = sortKey(value);
     const last = match === "exact" ? key : key + HIGHEST_CHARACTER;
     const wanted = rowList(
@@ -143,11 +143,13 @@ export class ValueIndex extends Area {
       JOIN oncehook_value_blocks AS b ON b.segment = wanted.segment AND b.first_value <= ${last}
         AND b.first_value >= coalesce((SELECT m.first_value FROM oncehook_value_blocks AS m
           WHERE m.segment = wanted.segment AND m.first_value <= ${key} ORDER BY m.first_value DESC LIMIT 1), ${key})`;
-    const ids = new Map<number, number[]>();
+    const ids = new Map<number, FoundIds>();
     for (const { segment, block } of rows) {
-      const found = ids.get(segment) ?? [];
-      for (const id of idsInBlock(block, segment, key, match)) found.push(id);
-      ids.set(segment, found);
+      const found = idsInBlock(block, segment, key);
+      const { exact, longer, isWhole } = ids.get(segment) ?? { exact: [], longer: [], isWhole: match === "prefix" };
+      for (const id of found.exact) exact.push(id);
+      for (const id of found.longer) longer.push(id);
+      ids.set(segment, { exact, longer, isWhole: isWhole || found.isWhole });
     }
     return ids;
   }
