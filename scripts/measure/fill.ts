@@ -31,6 +31,24 @@ export async function fill(target: Target, rows: number): Promise<void> {
   if (!isSqlite) await execute(target, "VACUUM ANALYZE");
 }
 
+/** Failures of nine causes, of which one has nine in ten of them. */
+export async function fillFailures(target: Target, rows: number): Promise<void> {
+  const isSqlite = target.dialect === "sqlite";
+  for (let from = 1; from <= rows; from += ROWS_AT_ONCE) {
+    const to = Math.min(rows, from + ROWS_AT_ONCE - 1);
+    const { numbers, time, noBytes } = isSqlite ? onSqlite(from, to, rows) : onPostgres(from, to, rows);
+    await execute(
+      target,
+      `${numbers} INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done, code,
+        error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, problem_id)
+      SELECT 'platform', 'many_' || n, 'webhook_message', 'v1', CASE WHEN n % 7 = 0 THEN 'rejected' ELSE 'exhausted' END, 6,
+        5, 'handler_failed', 'TypeError: no customer ' || n, ${noBytes}, 'a', ${time}, ${time}, NULL,
+        CASE WHEN n % 10 = 0 THEN '00000000000' || ((n / 10) % 8) ELSE 'aaaaaaaaaaaa' END FROM g`,
+    );
+  }
+  if (!isSqlite) await execute(target, "VACUUM ANALYZE oncehook_failures");
+}
+
 function onSqlite(from: number, to: number, rows: number): Stretch {
   return {
     from,

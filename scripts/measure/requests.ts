@@ -9,8 +9,8 @@ interface Answered {
 /** One request; `paging` goes on where the one before has ended. */
 export type Ask = (client: AdminClient, paging: PageParams) => Promise<Answered>;
 
-/** What is measured under one name: each call makes another request of its kind. */
-export type Kind = readonly [name: string, make: () => Ask];
+/** What is measured under one name: each call makes another request of its kind. Its own goal is in milliseconds. */
+export type Kind = readonly [name: string, make: () => Ask, goalMs?: number];
 
 /** Every filter of the callback log, and what each page asks for. */
 export function kindsFor(rows: number): readonly Kind[] {
@@ -81,6 +81,18 @@ function pages(someRow: () => number): readonly Kind[] {
       () => (client, paging) => client.audit.list({ ...paging, action: "failure.discard" }),
     ],
     ["sources", () => (client) => one(client.sources.list())],
+  ];
+}
+
+/** What a page of problems asks for, with as many failures as `fillFailures` has written. */
+export function kindsOfProblems(): readonly Kind[] {
+  const most = "aaaaaaaaaaaa";
+  const soon = () => new Date(Date.now() + 3_600_000).toISOString();
+  return [
+    ["problems", () => async (client) => ({ items: (await client.problems.list()).items }), 500],
+    ["one problem of nine in ten failures", () => (client) => one(client.problems.get(most))],
+    ["one problem of one in eighty", () => (client) => one(client.problems.get("000000000001"))],
+    ["mute of a problem", () => (client) => one(client.problems.mute(most, { until: soon(), reason: "measured" }))],
   ];
 }
 

@@ -262,6 +262,7 @@ export const OVERVIEW = view("What came to the receivers of this database: their
           source: z.string(),
           title: z.string(),
           count: z.int(),
+          at_least: z.boolean().describe("Whether there are more."),
           since: time(),
         }),
       )

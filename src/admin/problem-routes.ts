@@ -74,8 +74,13 @@ export function registerProblems(app: FastifyInstance, deps: AdminDependencies):
   const { store, clock, log, channelNames } = deps;
   const find = async (id: string) => {
     await deps.flushRollups();
-    const { problems } = await store.problems.list(clock.now());
-    return problems.find((one) => one.id === id) ?? noProblem();
+    return (await store.problems.get(id, clock.now())) ?? noProblem();
+  };
+  /** Counted once: only its state has changed since. */
+  const withState = async (problem: Problem & ProblemState): Promise<ProblemView> => {
+    const open = problem.state === "resolved" ? undefined : problem;
+    const look = { isComplete: true, now: clock.now() };
+    return presentProblem((await store.problemStates.syncOne(problem.id, open, look)) ?? problem);
   };
   app.get("/api/v1/problems", LIST, async ({ query: { state, source, kind } }): Promise<ProblemListView> => {
     await deps.flushRollups();
@@ -115,17 +120,17 @@ export function registerProblems(app: FastifyInstance, deps: AdminDependencies):
     const ahead = Date.parse(body.until) - clock.now().getTime();
     if (!(ahead > 0 && ahead <= MOST_MUTED_MS))
       throw new HttpError(400, `until: got ${body.until}, expected a time within 90 days from now`);
-    await find(params.id);
+    const problem = await find(params.id);
     const mute = { until: new Date(body.until), by: requireCaller(request).actor, reason: body.reason };
     await store.problemStates.mute(params.id, mute);
     log.info({ problem: params.id, until: body.until }, "an operator muted a problem");
-    return presentProblem(await find(params.id));
+    return withState(problem);
   });
   app.post("/api/v1/problems/:id/unmute", UNMUTE, async ({ params: { id } }) => {
-    await find(id);
+    const problem = await find(id);
     await store.problemStates.mute(id, undefined);
     log.info({ problem: id }, "an operator ended the mute of a problem");
-    return presentProblem(await find(id));
+    return withState(problem);
   });
 }
 
@@ -134,10 +139,22 @@ function noProblem(): never {
 }
 
 export function presentProblem(problem: Problem & ProblemState): ProblemView {
-  const { eventType, firstSeen, lastSeen, resolvedAt, mutedUntil, mutedBy, muteReason, example, hourly, ...rest } =
-    problem;
+  const {
+    eventType,
+    firstSeen,
+    lastSeen,
+    resolvedAt,
+    mutedUntil,
+    mutedBy,
+    muteReason,
+    example,
+    hourly,
+    isAtLeast,
+    ...rest
+  } = problem;
   return {
     ...rest,
+    at_least: isAtLeast,
     event_type: eventType,
     first_seen: firstSeen,
     last_seen: lastSeen,

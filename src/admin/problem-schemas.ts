@@ -17,6 +17,7 @@ export const PROBLEM = view(
     count: z
       .int()
       .describe("How many events or deliveries have it now; refused callbacks since the last authentic one."),
+    at_least: z.boolean().describe("Whether there are more than `count`: a request counts for a bounded time."),
     states: z
       .strictObject({ waiting: count(), exhausted: count(), rejected: count(), accepted: count() })
       .describe("Of failures, by their states."),
@@ -28,7 +29,9 @@ export const PROBLEM = view(
       .nullable()
       .describe("Its newest event, for a dry run; null for refused callbacks and where it is resolved."),
     remedy: z.string().nullable(),
-    hourly: z.array(z.int()).describe("First seen by the hour, the 24 hours up to now; the last one is not over."),
+    hourly: z
+      .array(z.int())
+      .describe("First seen by the hour, the 24 hours up to now; the last one is not over. Of the newest 10,000."),
     reopened: z.int().describe("How often it has come again after it was resolved."),
     resolved_at: time().nullable(),
     muted_until: time().nullable(),

@@ -35,8 +35,8 @@ async function list({ state, source, kind, ...options }: ProblemOptions): Promis
 
 function listText({ items, is_complete }: { readonly items: readonly ProblemView[]; readonly is_complete: boolean }) {
   if (items.length === 0) return "no such problem\n";
-  const rows = items.map(({ id, state, count, since, last_seen, title }) => {
-    return [id, state, String(count), minute(since), minute(last_seen), title];
+  const rows = items.map(({ id, state, count, at_least, since, last_seen, title }) => {
+    return [id, state, `${count}${at_least ? "+" : ""}`, minute(since), minute(last_seen), title];
   });
   const more = is_complete ? "" : "not all were counted: ask again\n";
   return `${table(["problem", "state", "count", "since (UTC)", "last (UTC)", "what"], rows)}\n${more}`;
@@ -52,10 +52,11 @@ function showCommand(): Command {
 }
 
 function detailText({ problem, events, next_cursor }: ProblemDetailView): string {
-  const { id, kind, state, count, title, remedy, since, last_seen, muted_until, muted_by, mute_reason } = problem;
+  const { id, kind, state, count, at_least, title, remedy, since, last_seen, muted_until, muted_by, mute_reason } =
+    problem;
   const muted = state === "muted" ? `muted until ${muted_until} by ${muted_by}: ${mute_reason}\n` : "";
   const next = count > 0 && kind === "failure" ? `next: oncehook replay --problem ${id} --wait\n` : "";
-  const head = `${title}\n${counted(count, NOUNS[kind])}, ${state}, since ${since}, the last one at ${last_seen}\n`;
+  const head = `${title}\n${at_least ? "more than " : ""}${counted(count, NOUNS[kind])}, ${state}, since ${since}, the last one at ${last_seen}\n`;
   const rows = events.map(({ at, source, event_id, event_type, state: of, error }) => {
     return [at, source ?? "", event_type ?? "", event_id ?? "", of, error ?? ""];
   });

@@ -18,6 +18,8 @@ export interface Problem {
   readonly title: string;
   /** 0 once it is resolved. */
   readonly count: number;
+  /** Whether there are more than the count: a look counts for a bounded time. */
+  readonly isAtLeast: boolean;
   /** Of failures, by their states. */
   readonly states: Readonly<Partial<Record<FailureState, number>>>;
   /** Times are in ISO 8601. */
@@ -27,7 +29,7 @@ export interface Problem {
   readonly since: string;
   readonly example: ProblemExample | null;
   readonly remedy: string | null;
-  /** By the hour, the 24 hours up to now; the last one is not over. Empty where it is resolved. */
+  /** By the hour, the 24 hours up to now; the last one is not over. Of the newest 10,000; empty where it is resolved. */
   readonly hourly: readonly number[];
 }
 

@@ -21,6 +21,19 @@ async function listed(store: Store, now = NOW) {
   return problems;
 }
 
+/** Copies of the failure of the event `e0`, within the same hour. */
+function manyFailures(dialect: "sqlite" | "postgres", count: number): string {
+  const numbers =
+    dialect === "sqlite"
+      ? `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${count})`
+      : `WITH g AS (SELECT generate_series(1, ${count}) AS n)`;
+  const columns = `source, event_type, version, attempts, retries_done, code, error, encrypted_body, body_sha256,
+    first_failed_at, last_failed_at, next_attempt_at, problem_id`;
+  return `${numbers} INSERT INTO oncehook_failures (event_id, state, ${columns})
+    SELECT 'copy_' || n, CASE WHEN n % 3 = 0 THEN 'waiting' ELSE 'exhausted' END, ${columns}
+    FROM g CROSS JOIN oncehook_failures AS f WHERE f.event_id = 'e0'`;
+}
+
 const AT = "\n    at charge (/app/shop.ts:4:9)";
 
 /** Notifications whose deliveries by webhook are dead, with these errors. */
@@ -82,6 +95,56 @@ describe.each(DIALECTS)("problems on %s", (dialect) => {
           { state: "open", reopened: 1, resolvedAt: null, count: 1 },
         ]);
     }));
+
+  it("one problem is read as the list has it, whether it is open, new or resolved", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "shop", "e1", `Error: no order 17${AT}`, 0);
+      await fail(store, "shop", "e2", "TypeError: none", 1);
+      await deadDeliveries(store, ["Error: down"]);
+      for (const problem of await listed(store)) {
+        expect(await store.problems.get(problem.id, NOW)).toEqual(problem);
+        expect(problem).toMatchObject({ count: 1, isAtLeast: false });
+      }
+      await fail(store, "shop", "e3", "RangeError: new", 2);
+      await store.failures.remove({ source: "shop", eventId: "e2" });
+      const before = await store.problems.list(NOW);
+      const states = await Promise.all(before.problems.map(({ id }) => store.problems.get(id, NOW)));
+      expect(states).toEqual(before.problems);
+      expect(await store.problems.get("none", NOW)).toBeUndefined();
+    }));
+
+  it("a problem that was never listed is open once it is read, and resolved when it is read without a failure", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "shop", "e1", "Error: no order 1");
+      const id = (await listed(store))[0]?.id ?? "";
+      await store.failures.remove({ source: "shop", eventId: "e1" });
+      expect(await store.problems.get(id, at(95))).toMatchObject({
+        state: "resolved",
+        resolvedAt: at(95).toISOString(),
+      });
+      await fail(store, "shop", "e2", "Error: no order 2", 100);
+      expect(await store.problems.get(id, at(101))).toMatchObject({ state: "open", reopened: 1, count: 1 });
+      expect(await store.problems.get(id, at(102))).toMatchObject({ state: "open", reopened: 1 });
+    }));
+
+  it("more failures than are read by the hour are counted exactly, with their states and times", { tags: "full" }, () =>
+    withStore(dialect, async (store, target) => {
+      await fail(store, "shop", "e0", `Error: no order 1${AT}`);
+      const [found] = await listed(store);
+      await execute(target, manyFailures(dialect, 30_000));
+      await fail(store, "shop", "last", `Error: no order 2${AT}`, 80);
+      await fail(store, "shop", "other", "TypeError: none", 80);
+      for (const problem of [(await listed(store))[0], await store.problems.get(found?.id ?? "", NOW)]) {
+        expect(problem).toMatchObject({
+          ...{ id: found?.id, count: 30_002, isAtLeast: false, states: { exhausted: 20_002, waiting: 10_000 } },
+          ...{ firstSeen: at(0).toISOString(), lastSeen: at(80).toISOString(), example: { eventId: "last" } },
+        });
+        const byHour = problem?.hourly.reduce((sum, count) => sum + count, 0) ?? 0;
+        expect(byHour).toBeGreaterThan(0);
+        expect(byHour).toBeLessThan(30_002);
+      }
+    }),
+  );
 
   it("rows that an earlier version stored get their problem when problems are listed", () =>
     withStore(dialect, async (store, target) => {

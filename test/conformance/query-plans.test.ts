@@ -274,6 +274,7 @@ async function problems({ problems, problemStates, problemEvents, outbox, failur
   await outbox.redeliverProblem(found.id, NOON);
   await problemStates.mute(found.id, { until: LATER, by: "a", reason: "b" });
   for (const filter of [{ problem: found.id }, { bulkReplay: 1 }]) await failures.list({ limit: 10 }, filter);
+  await problems.get(found.id, NOON);
   await failures.remove({ source: "platform", eventId: "problem" });
   await problems.list(NOON);
 }

@@ -17,7 +17,7 @@ export interface FinishedReplay {
   /** Runs a dry run's event for good. */
   readonly again: () => void;
   /** Replays all events of the same cause. */
-  readonly all?: { readonly count: number; readonly run: () => void } | undefined;
+  readonly all?: { readonly title: string; readonly run: () => void } | undefined;
 }
 
 interface Props {
@@ -63,9 +63,9 @@ function ReplayResult({ finished: { replay, eventId, again, all }, close }: Repl
       <ReplayOutcome replay={replay} />
       {replay.dry_run && (
         <Group justify="flex-end" mt="lg">
-          {all !== undefined && all.count > 1 && (
+          {all !== undefined && (
             <Button variant="default" onClick={then(all.run)}>
-              Replay all {all.count}
+              {all.title}
             </Button>
           )}
           <Button onClick={then(again)}>Replay this</Button>

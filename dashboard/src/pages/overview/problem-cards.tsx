@@ -62,7 +62,7 @@ const KINDS: Readonly<Record<string, { readonly label: string; readonly tone: st
 };
 
 function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {
-  const { id, kind, source, title, count, since } = problem;
+  const { id, kind, source, title, count, at_least, since } = problem;
   const { label, tone, step } = KINDS[kind] ?? { label: kind, tone: "failed", step: "Open" };
   const mayChange = useMayChange();
   return (
@@ -70,7 +70,8 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
       head={
         <>
           <span className="outcome" data-tone={tone}>
-            {COUNT.format(count)} {label}
+            {COUNT.format(count)}
+            {at_least && "+"} {label}
           </span>
           <span className="quiet">{source}</span>
         </>

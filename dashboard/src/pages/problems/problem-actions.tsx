@@ -7,7 +7,7 @@ import { Problem } from "../../parts/page-states.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { useMayChange } from "../../session.ts";
 import { MuteProblem } from "./mute-problem.tsx";
-import { COUNT } from "./problem-text.ts";
+import { allOf, COUNT } from "./problem-text.ts";
 import { StartReplayButton } from "./start-replay.tsx";
 import { useStartReplay } from "./use-replays.ts";
 
@@ -49,10 +49,16 @@ function Export({ href, name }: { readonly href: string; readonly name: string }
 }
 
 /** A dry run comes first: a replay writes. */
-function FailureButtons({ problem: { id, example, count }, onDone, onReplay }: Props) {
+function FailureButtons({ problem, onDone, onReplay }: Props) {
+  const { id, example, count } = problem;
+  const title = allOf("Replay", problem);
   const start = useStartReplay(id);
   const failure = example ?? undefined;
-  const replay = useReplay(failure, { onDone, onReplay }, { count, run: () => start.mutate(undefined) });
+  const replay = useReplay(
+    failure,
+    { onDone, onReplay },
+    count > 1 ? { title, run: () => start.mutate(undefined) } : undefined,
+  );
   return (
     <>
       <Button
@@ -63,7 +69,7 @@ function FailureButtons({ problem: { id, example, count }, onDone, onReplay }: P
       >
         Dry run one
       </Button>
-      <StartReplayButton count={count} start={start} />
+      <StartReplayButton title={title} start={start} />
       {(replay.isError || start.isError) && (
         <Problem error={replay.error ?? start.error} title="It could not be done" />
       )}
@@ -71,10 +77,10 @@ function FailureButtons({ problem: { id, example, count }, onDone, onReplay }: P
   );
 }
 
-function DeliverButton({ problem: { id, count }, onDone }: Omit<Props, "onReplay">) {
+function DeliverButton({ problem, onDone }: Omit<Props, "onReplay">) {
   const queries = useQueryClient();
   const deliver = useMutation({
-    mutationFn: () => api.problems.deliver(id),
+    mutationFn: () => api.problems.deliver(problem.id),
     onSuccess: ({ deliveries }) =>
       onDone(`${COUNT.format(deliveries)} ${deliveries === 1 ? "delivery is" : "deliveries are"} due now.`),
     onSettled: () => queries.invalidateQueries({ queryKey: ["problems"] }),
@@ -82,7 +88,7 @@ function DeliverButton({ problem: { id, count }, onDone }: Omit<Props, "onReplay
   return (
     <>
       <Button size="compact-sm" loading={deliver.isPending} onClick={() => deliver.mutate()}>
-        Deliver {count === 1 ? "1" : `all ${COUNT.format(count)}`} again
+        {allOf("Deliver", problem)} again
       </Button>
       {deliver.isError && <Problem error={deliver.error} title="It could not be done" />}
     </>

@@ -5,7 +5,7 @@ import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
 import { MuteProblem } from "./mute-problem.tsx";
-import { COUNT, problemCause, problemOutcome } from "./problem-text.ts";
+import { countText, problemCause, problemOutcome } from "./problem-text.ts";
 
 export const PROBLEM_HEADS = [
   "Outcome",
@@ -28,7 +28,7 @@ interface Props extends RowPlace {
 
 /** One cause in one line. */
 export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen, mayChange, open }: Props) {
-  const { id, kind, source, state, count, hourly, since, first_seen, last_seen } = problem;
+  const { id, kind, source, state, hourly, since, first_seen, last_seen } = problem;
   const { label, tone } = problemOutcome(problem);
   const { what, why } = problemCause(problem);
   return (
@@ -42,7 +42,7 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
         {what} <span className="quiet">{why}</span>
       </Cell>
       <Cell name="source">{source}</Cell>
-      <Cell name="count">{state === "resolved" ? "–" : COUNT.format(count)}</Cell>
+      <Cell name="count">{state === "resolved" ? "–" : countText(problem)}</Cell>
       <Cell name="first">
         <Time at={kind === "refusal" ? since : first_seen} isShort />
       </Cell>

@@ -36,8 +36,19 @@ const NOUNS = {
 } as const;
 
 /** Its events in words, such as `41 events`. */
-export function problemEvents({ kind, count }: Pick<ProblemView, "kind" | "count">): string {
-  return `${COUNT.format(count)} ${NOUNS[kind][count === 1 ? 0 : 1]}`;
+export function problemEvents(problem: Pick<ProblemView, "kind" | "count" | "at_least">): string {
+  return `${countText(problem)} ${NOUNS[problem.kind][problem.count === 1 ? 0 : 1]}`;
+}
+
+/** Such as `1,250,000+`, where not all were counted. */
+export function countText({ count, at_least }: Pick<ProblemView, "count" | "at_least">): string {
+  return `${COUNT.format(count)}${at_least ? "+" : ""}`;
+}
+
+/** The number of a button is exact: where not all were counted, it has none. @param verb such as `Replay` */
+export function allOf(verb: string, { count, at_least }: Pick<ProblemView, "count" | "at_least">): string {
+  if (at_least) return `${verb} all`;
+  return count === 1 ? `${verb} 1` : `${verb} all ${COUNT.format(count)}`;
 }
 
 export const COUNT = new Intl.NumberFormat();

@@ -6,13 +6,12 @@ import { RateInput, USUAL_RATE } from "../../parts/rate-input.tsx";
 import type { StartReplay } from "./use-replays.ts";
 
 interface Props {
-  readonly count: number;
+  readonly title: string;
   readonly start: StartReplay;
 }
 
 /** Replays every failure of a problem, at a bounded rate. */
-export function StartReplayButton({ count, start }: Props) {
-  const title = count === 1 ? "Replay 1" : `Replay all ${count}`;
+export function StartReplayButton({ title, start }: Props) {
   const [isOpen, dialog] = useDisclosure();
   const [perSecond, setPerSecond] = useState(USUAL_RATE);
   return (
