@@ -26,7 +26,6 @@ export const CALLBACK_FILTERS = [
   "status",
   "outcome",
   "remote_address",
-  "text",
 ] as const satisfies readonly (keyof CallbackFilters)[];
 
 export function overviewSearch(raw: Raw): { readonly span?: Span } {

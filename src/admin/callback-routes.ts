@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type CallbackFilter, OUTCOMES } from "../domain/index.ts";
+import { type CallbackFilter, OUTCOME_GROUPS, OUTCOMES, type OutcomeGroup, outcomesOfGroup } from "../domain/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { compressed } from "./compressed.ts";
 import { HttpError, operation } from "./operation.ts";
@@ -26,7 +26,7 @@ export const CALLBACK_FILTER = {
     .min(1)
     .max(1024)
     .describe(
-      `That ended so: ${input.OUTCOME_NAMES}; several, separated by commas, for any of them. With \`!\` before each one: all others, such as \`!endpoint_check\`.`,
+      `That ended so: ${input.OUTCOME_NAMES}; or a group of them: ${OUTCOME_GROUPS.map((group) => `\`${group}\``).join(", ")}. Several, separated by commas, for any of them. With \`!\` before each one: all others, such as \`!endpoint_check\`.`,
     )
     .optional(),
   remote_address: filterText("From this address, as the log has it."),
@@ -61,13 +61,18 @@ function outcomesOf(text: string): readonly string[] {
     const got = JSON.stringify(text);
     throw new HttpError(400, `outcome: got ${got}, expected "!" before each of them or before none`);
   }
-  const outcomes = words.map((word) => word.replace(/^!/, ""));
+  const outcomes = words.flatMap((word) => ofGroup(word.replace(/^!/, "")));
   const unknown = outcomes.find((outcome) => !OUTCOMES.includes(outcome));
   if (unknown !== undefined) {
     const expected = input.OUTCOME_NAMES.replaceAll("`", "");
     throw new HttpError(400, `outcome: there is no ${JSON.stringify(unknown)}; expected ${expected}`);
   }
   return excluded.length === 0 ? outcomes : OUTCOMES.filter((outcome) => !outcomes.includes(outcome));
+}
+
+/** The outcomes of a group; any other word is one outcome. */
+function ofGroup(name: string): readonly string[] {
+  return OUTCOME_GROUPS.includes(name as OutcomeGroup) ? outcomesOfGroup(name as OutcomeGroup) : [name];
 }
 
 const LIST = operation({

@@ -1,46 +1,56 @@
 import type { CallbackFilters } from "oncehook/admin-client";
 import { CALLBACK_FILTERS, type Raw, searchText } from "../../search.ts";
+import { momentOf, quotedWord } from "./query-token.ts";
 
-/** The groups of outcomes that the page counts, each with the filters of the API that select it. */
-const GROUP_FILTERS = {
-  handled: { outcome: "success,accepted" },
-  duplicates: { outcome: "already_processed" },
-  refused: { status: "4xx", outcome: "!endpoint_check" },
-  failed: { status: "5xx" },
-} as const satisfies Readonly<Record<string, CallbackFilters>>;
+/** The groups of outcomes that the page counts, by their names in the API. */
+const GROUPS = {
+  handled: "handled",
+  duplicates: "duplicate",
+  refused: "refused",
+  failed: "failed",
+} as const;
 
 export const TIME_PRESETS = [
-  { value: "1h", label: "Last hour", minutes: 60, span: "hour" },
-  { value: "24h", label: "Last 24 hours", minutes: 1_440, span: "day" },
-  { value: "7d", label: "Last 7 days", minutes: 10_080, span: undefined },
-  { value: "30d", label: "Last 30 days", minutes: 43_200, span: "month" },
+  { value: "1h", label: "Last hour", span: "hour" },
+  { value: "24h", label: "Last 24 hours", span: "day" },
+  { value: "7d", label: "Last 7 days", span: undefined },
+  { value: "30d", label: "Last 30 days", span: "month" },
 ] as const;
 
-/** The query of the page: filters of the API, a time preset, and the open callback. */
+/** The query of the page: filters, a time that counts back from now, searched values, and the open callback. */
 export type ActivitySearch = { readonly [Name in (typeof NAMES)[number]]?: string | undefined };
 
-const NAMES = [...CALLBACK_FILTERS, "since", "open"] as const;
+const NAMES = [...CALLBACK_FILTERS, "since", "q", "open"] as const;
 
 export function activitySearch(raw: Raw): ActivitySearch {
+  const text = searchText(raw.text);
+  // Links of earlier versions name a text of the body so.
+  const query = text === undefined ? raw : { q: quotedWord(text), ...raw };
   return Object.fromEntries(
     NAMES.flatMap((name) => {
-      const text = searchText(raw[name]);
-      return text === undefined ? [] : [[name, text]];
+      const value = searchText(query[name]);
+      return value === undefined ? [] : [[name, value]];
     }),
   );
 }
 
-/** The filters of a request. @param now the moment from which a preset counts back */
-export function apiFilters(search: ActivitySearch, now: number): CallbackFilters {
-  const { since, open: _open, outcome, ...filters } = search;
-  const preset = TIME_PRESETS.find(({ value }) => value === since);
-  const group = isGroup(outcome) ? GROUP_FILTERS[outcome] : outcome === undefined ? {} : { outcome };
-  const from = preset === undefined ? filters.from : new Date(now - preset.minutes * 60_000).toISOString();
-  return { ...filters, ...group, ...(from === undefined ? {} : { from }) };
+/**
+ * The filters of a list, a file and the live stream. Undefined where only a search has them: values, and beginnings of types.
+ * @param now from which a time counts back, in milliseconds
+ */
+export function apiFilters(search: ActivitySearch, now: number): CallbackFilters | undefined {
+  const { since, open: _open, q, outcome, ...filters } = search;
+  if (q !== undefined || filters.event_type?.endsWith("*") === true) return undefined;
+  const from = since === undefined ? filters.from : (momentOf(since, now) ?? since);
+  return {
+    ...filters,
+    ...(outcome === undefined ? {} : { outcome: isGroup(outcome) ? GROUPS[outcome] : outcome }),
+    ...(from === undefined ? {} : { from }),
+  };
 }
 
-function isGroup(outcome: string | undefined): outcome is keyof typeof GROUP_FILTERS {
-  return outcome !== undefined && outcome in GROUP_FILTERS;
+function isGroup(outcome: string): outcome is keyof typeof GROUPS {
+  return outcome in GROUPS;
 }
 
 /** Whether the list is narrowed by anything but a time preset and a group of outcomes. */

@@ -2,11 +2,10 @@ import { Anchor, Button } from "@mantine/core";
 import "./activity.css";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import type { CallbackRowView } from "oncehook/admin-client";
+import type { CallbackFilters } from "oncehook/admin-client";
 import { useCallback, useEffect, useMemo, useRef } from "react";
-import { api } from "../../client.ts";
+import { api, isStatus } from "../../client.ts";
 import { EventPanel } from "../../panel/event-panel.tsx";
-import { ListEnd } from "../../parts/list-end.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RowList, type RowListHandle } from "../../parts/row-list.tsx";
@@ -18,22 +17,28 @@ import { ActivityRow } from "./activity-row.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { LiveLabel, NewPill } from "./live-label.tsx";
 import { OutcomeCounts } from "./outcome-counts.tsx";
+import { queryText, searchedTexts } from "./query-text.ts";
 import { RunAgainAll } from "./run-again-all.tsx";
-import { useActivity } from "./use-activity.ts";
+import { SearchEnd, useReadingOn } from "./search-end.tsx";
+import { type ActivityRowView, useActivity } from "./use-activity.ts";
 
 const route = getRouteApi("/inside/activity");
 const HEADS = ["Time", "Source", "Type", "Outcome", "Status and reason", "Event", "Duration"];
+const HEADS_OF_SEARCH = HEADS.map((head) => (head === "Status and reason" ? "Status and match" : head));
 
 /** Every callback, refusal and event in one list, with its panel beside it. */
 export function ActivityPage() {
   const search = activitySearch(route.useSearch());
   const { open, ...filtersOfAddress } = search;
   const key = JSON.stringify(filtersOfAddress);
-  // A preset counts back from when it was chosen, so that scrolling does not change what is listed.
+  // A preset counts back from when it was chosen, so that the live stream is not opened again and again.
   const filters = useMemo(() => apiFilters(JSON.parse(key) as ActivitySearch, Date.now()), [key]);
+  const searched = useMemo(() => searchedTexts(JSON.parse(key) as ActivitySearch), [key]);
+  const query = queryText(filtersOfAddress);
   const navigate = route.useNavigate();
   const zone = useTimeZone();
-  const { list, rows, arrivals, state, showNew } = useActivity(filters);
+  const { list, rows, arrivals, state, showNew } = useActivity(query, filters);
+  const { readOn, ...searching } = useReadingOn(list, query);
   const handle = useRef<RowListHandle>(null);
   const isEmpty = rows.length === 0 && list.isSuccess;
   // In an empty list nothing can move.
@@ -45,12 +50,8 @@ export function ActivityPage() {
       void navigate({ search: (was) => ({ ...was, open: id }), replace, resetScroll: false }),
     [navigate],
   );
-  const openRow = useCallback(({ id }: CallbackRowView) => setOpen(String(id), open !== undefined), [open, setOpen]);
+  const openRow = useCallback(({ id }: ActivityRowView) => setOpen(String(id), open !== undefined), [open, setOpen]);
   useListKeys({ rows, open, openRow, close: () => setOpen(undefined), handle });
-  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
-  const readOn = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage]);
   const change = (next: ActivitySearch) => void navigate({ search: (was) => ({ ...activitySearch(was), ...next }) });
   const openId = open !== undefined && /^\d+$/.test(open) ? Number(open) : undefined;
   return (
@@ -65,27 +66,27 @@ export function ActivityPage() {
               handle.current?.scrollToTop();
             }}
           />
-          <RunAgainAll filters={filters} />
-          <ExportLinks filters={filters} />
+          {filters !== undefined && <RunAgainAll filters={filters} />}
+          {filters !== undefined && <ExportLinks filters={filters} />}
         </PageTitle>
         <OutcomeCounts search={search} change={change} />
         <FilterBar search={search} change={change} />
       </div>
       <div className="list-body">
         {list.isPending && <Loading what="the callbacks" />}
-        {list.isError && !isFetchNextPageError && (
-          <Problem error={list.error} title="The callbacks could not be read" again={() => void list.refetch()} />
+        {list.isError && !list.isFetchNextPageError && (
+          <Problem error={list.error} title={titleOf(list.error)} again={() => void list.refetch()} />
         )}
         {rows.length > 0 && (
           <RowList
             ref={handle}
             label="Callbacks, newest first"
             className="activity-list"
-            heads={HEADS}
+            heads={searched.length > 0 ? HEADS_OF_SEARCH : HEADS}
             rows={rows}
             open={openRow}
             readOn={readOn}
-            end={<ListEnd list={list} />}
+            end={<SearchEnd list={list} {...searching} />}
           >
             {(callback, place) => (
               <ActivityRow
@@ -94,20 +95,25 @@ export function ActivityPage() {
                 {...place}
                 zone={zone}
                 isOpen={callback.id === openId}
-                searched={search.text}
+                searched={searched}
               />
             )}
           </RowList>
         )}
-        {isEmpty && <NoRows search={filtersOfAddress} list={list} clear={change} />}
+        {isEmpty && list.hasNextPage && <SearchEnd list={list} {...searching} />}
+        {isEmpty && !list.hasNextPage && <NoRows search={filtersOfAddress} clear={change} />}
         {open !== undefined && <EventPanel key={open} id={open} close={() => setOpen(undefined)} />}
       </div>
     </div>
   );
 }
 
+function titleOf(error: unknown): string {
+  return isStatus(error, 400) ? "This query is not understood" : "The callbacks could not be read";
+}
+
 /** All callbacks that match the filters, as a file. */
-function ExportLinks({ filters }: { readonly filters: ReturnType<typeof apiFilters> }) {
+function ExportLinks({ filters }: { readonly filters: CallbackFilters }) {
   return (
     <span className="export">
       Export
@@ -122,17 +128,15 @@ function ExportLinks({ filters }: { readonly filters: ReturnType<typeof apiFilte
 
 interface NoRowsProps {
   readonly search: ActivitySearch;
-  readonly list: ReturnType<typeof useActivity>["list"];
   readonly clear: (next: ActivitySearch) => void;
 }
 
-function NoRows({ search, list, clear }: NoRowsProps) {
+function NoRows({ search, clear }: NoRowsProps) {
   const names = Object.entries(search).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-  if (list.hasNextPage) return <ListEnd list={list} />;
   if (names.length === 0) return <NoneYet />;
   return (
     <EmptyState>
-      No callback fits these filters.
+      {search.q === undefined ? "No callback fits these filters." : "No callback has this value."}
       <Button
         variant="default"
         mt="sm"

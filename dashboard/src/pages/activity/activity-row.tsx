@@ -1,4 +1,3 @@
-import type { CallbackRowView } from "oncehook/admin-client";
 import { memo } from "react";
 import { claimedBy } from "../../parts/claimed.ts";
 import { outcomeLabel, toneOf } from "../../parts/outcome.ts";
@@ -6,22 +5,32 @@ import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { milliseconds } from "../../parts/time.tsx";
 import { type TimeZone, timeParts } from "../../parts/time-zone.tsx";
 import { reasonOf } from "./reason.ts";
+import type { ActivityRowView } from "./use-activity.ts";
 
 interface Props extends RowPlace {
-  readonly callback: CallbackRowView;
+  readonly callback: ActivityRowView;
   readonly zone: TimeZone;
   readonly isOpen: boolean;
-  /** The part of a value that was searched for. */
-  readonly searched: string | undefined;
+  /** The texts that were searched for. */
+  readonly searched: readonly string[];
 }
 
 /** One callback in one line. */
 export const ActivityRow = memo(function ActivityRow({ callback, index, top, zone, isOpen, searched }: Props) {
   const { id, timestamp, source, event_type, event_id, outcome, response_status, processing_ms } = callback;
   const claimed = event_id === null ? claimedBy(callback) : undefined;
+  const { matched } = callback;
+  // The match is shown once: in the id of the event, or beside the status.
+  const match = matched === null || matched?.value === (event_id ?? claimed?.id) ? undefined : matched;
   const { date, clock, milliseconds: fraction } = timeParts(timestamp, zone);
   return (
-    <ListRow id={id} index={index} top={top} className="activity-row" isOpen={isOpen}>
+    <ListRow
+      id={id}
+      index={index}
+      top={top}
+      className={`activity-row${match === undefined ? "" : " found"}`}
+      isOpen={isOpen}
+    >
       <Cell name="time">
         <time dateTime={timestamp}>
           <span className="quiet">{date}</span> {clock}
@@ -36,7 +45,14 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
         </span>
       </Cell>
       <Cell name="reason">
-        <span className="status">{response_status}</span> <Marked text={reasonOf(callback)} part={searched} />
+        <span className="status">{response_status}</span>{" "}
+        {match === undefined ? (
+          reasonOf(callback)
+        ) : (
+          <>
+            <Marked text={match.value} parts={searched} isShort /> in {match.where}
+          </>
+        )}
       </Cell>
       <Cell name="event">
         <EventId id={event_id} claimed={claimed?.id} searched={searched} />
@@ -49,26 +65,39 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
 interface EventIdProps {
   readonly id: string | null;
   readonly claimed: string | undefined;
-  readonly searched: string | undefined;
+  readonly searched: readonly string[];
 }
 
 function EventId({ id, claimed, searched }: EventIdProps) {
-  if (id !== null) return <Marked text={id} part={searched} />;
+  if (id !== null) return <Marked text={id} parts={searched} />;
   if (claimed === undefined) return <span className="quiet">–</span>;
   return (
     <>
-      <em className="unverified">unverified</em> <Marked text={claimed} part={searched} />
+      <em className="unverified">unverified</em> <Marked text={claimed} parts={searched} />
     </>
   );
 }
 
-/** A text in which the searched part is marked. */
-function Marked({ text, part }: { readonly text: string; readonly part: string | undefined }) {
-  const at = part === undefined ? -1 : text.toLowerCase().indexOf(part.toLowerCase());
-  if (part === undefined || at < 0) return text;
+interface MarkedProps {
+  readonly text: string;
+  readonly parts: readonly string[];
+  /** Only a few characters before the mark, which must be seen. */
+  readonly isShort?: boolean;
+}
+
+const BEFORE = 8;
+
+/** A text in which the first of the parts that it has is marked. */
+function Marked({ text, parts, isShort = false }: MarkedProps) {
+  const lower = text.toLowerCase();
+  const part = parts.find((one) => lower.includes(one.toLowerCase()));
+  if (part === undefined) return text;
+  const at = lower.indexOf(part.toLowerCase());
+  const from = isShort ? Math.max(0, at - BEFORE) : 0;
   return (
     <>
-      {text.slice(0, at)}
+      {from > 0 && "…"}
+      {text.slice(from, at)}
       <mark>{text.slice(at, at + part.length)}</mark>
       {text.slice(at + part.length)}
     </>

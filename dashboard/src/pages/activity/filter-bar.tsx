@@ -29,7 +29,7 @@ const OUTCOMES = [
   "overloaded",
 ];
 
-type FilterName = "source" | "event_type" | "outcome" | "status" | "remote_address" | "event_id" | "text";
+type FilterName = "source" | "event_type" | "outcome" | "status" | "remote_address" | "event_id" | "q";
 
 const CHIPS: readonly { readonly name: FilterName; readonly label: string }[] = [
   { name: "source", label: "Source" },
@@ -38,7 +38,7 @@ const CHIPS: readonly { readonly name: FilterName; readonly label: string }[] = 
   { name: "status", label: "Status" },
   { name: "remote_address", label: "IP address" },
   { name: "event_id", label: "Event id" },
-  { name: "text", label: "Body" },
+  { name: "q", label: "Value" },
 ];
 
 interface Props {

@@ -2,7 +2,8 @@ import { Icon } from "../../parts/icon.tsx";
 import type { Arrivals, LiveState } from "./use-activity.ts";
 
 const LABELS: Readonly<Record<LiveState, string>> = {
-  off: "Not live: the filters end in the past",
+  past: "Not live: the filters end in the past",
+  found: "Not live: the results of a search",
   connecting: "Connecting…",
   live: "Live",
   lost: "Not live: the receiver refuses to send callbacks as they come",

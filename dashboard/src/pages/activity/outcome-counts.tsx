@@ -41,7 +41,8 @@ export function OutcomeCounts({ search, change }: Props) {
 
 /** The receiver's counts; undefined where it counts only more than these filters select. */
 function useCounts(search: ActivitySearch): Counts | undefined {
-  const { span } = TIME_PRESETS.find(({ value }) => value === search.since) ?? { span: "month" as const };
+  const { since } = search;
+  const span = since === undefined ? "month" : TIME_PRESETS.find(({ value }) => value === since)?.span;
   const isCounted = span !== undefined && !isNarrowed(search);
   const { data } = useQuery({
     queryKey: ["overview", "counts", span],

@@ -72,7 +72,7 @@ function Start({ filter, trial: { total, first } }: StartProps) {
 function handledFilter({ source, event_type, from, to, ...others }: CallbackFilters): HandledFilter | undefined {
   const { outcome, ...rest } = others;
   const isNarrower = Object.values(rest).some((value) => value !== undefined);
-  const isOfHandled = outcome === undefined || outcome === "success" || outcome === "success,accepted";
+  const isOfHandled = outcome === undefined || outcome === "success" || outcome === "handled";
   if (source === undefined || isNarrower || !isOfHandled) return undefined;
   return {
     source,

@@ -67,6 +67,7 @@ export function TimeChip({ search, change }: Props) {
 function labelOf({ since, from, to }: ActivitySearch, zone: TimeZone): string | undefined {
   const preset = TIME_PRESETS.find(({ value }) => value === since);
   if (preset !== undefined) return preset.label;
+  if (since !== undefined) return `Last ${since}`;
   const text = (at: string | undefined) => {
     if (at === undefined || Number.isNaN(Date.parse(at))) return "";
     const { date, clock } = timeParts(at, zone);
