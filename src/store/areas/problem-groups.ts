@@ -128,7 +128,7 @@ export class GroupedProblems extends Area {
     }
   }
 
-  /** Counts their further rows in turn, for as long as there is time, so that short ones come to their end. */
+  /** Counts their further rows in turn while there is time, so that short ones come to their end. */
   private async countOn(rows: GroupedRows, cut: readonly CutGroup[], budgetMs: number): Promise<void> {
     const end = performance.now() + budgetMs;
     let left = [...cut];
@@ -184,7 +184,16 @@ function added(was: ProblemGroup | undefined, id: string, row: GroupRow): Proble
   const { state, hour, count, firstSeen, lastSeen, newest } = row;
   // An accepted event has failed at no attempt since it was delivered again.
   if (state === "accepted") return was;
-  const group: ProblemGroup = was ?? { id, count: 0, isAtLeast: false, states: {}, firstSeen, lastSeen, newest, hours: new Map() };
+  const group: ProblemGroup = was ?? {
+    id,
+    count: 0,
+    isAtLeast: false,
+    states: {},
+    firstSeen,
+    lastSeen,
+    newest,
+    hours: new Map(),
+  };
   group.count += count;
   if (isFailureState(state)) group.states[state] = (group.states[state] ?? 0) + count;
   if (firstSeen < group.firstSeen) group.firstSeen = firstSeen;
