@@ -63,11 +63,14 @@ describe.each(DIALECTS)("an index of values on %s whose processes are killed whi
       const receiver = await startReceiver(target);
       const { search } = createAdminClient({ origin: receiver.adminOrigin, token: TOKEN });
       for (let row = 1; row <= ROWS; row += 499) {
-        const { items } = await search.find({ q: `data.order_id:order-${row}` });
-        expect([row, items.map(({ request_id, matched }) => [request_id, matched?.kind])]).toEqual([
-          row,
-          [[`request-${row}`, "exact"]],
-        ]);
+        const found: unknown[] = [];
+        for (let cursor: string | undefined; ; ) {
+          const { items, next_cursor } = await search.find({ q: `data.order_id:order-${row}`, cursor });
+          found.push(...items.map(({ request_id, matched }) => [request_id, matched?.kind]));
+          if (next_cursor === null) break;
+          cursor = next_cursor;
+        }
+        expect([row, found]).toEqual([row, [[`request-${row}`, "exact"]]]);
       }
       await receiver.stop();
     }),
