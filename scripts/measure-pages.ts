@@ -41,15 +41,14 @@ async function measure(dialect: Target["dialect"], server: string | undefined): 
     await fill({ dialect, url }, rows);
     const seconds = Math.round((performance.now() - begun) / 1_000);
     process.stdout.write(`\n${dialect}: ${rows} rows, filled in ${seconds} s\n\n`);
-    const receiver = await start(config, { logger });
-    try {
-      const isGoalMet = await measureAll(receiver, kindsFor(rows));
-      await fillFailures({ dialect, url }, failures);
-      process.stdout.write(`\n${dialect}: ${failures} failures\n\n`);
-      return (await measureAll(receiver, kindsOfProblems())) && isGoalMet;
-    } finally {
-      await receiver.stop();
-    }
+    const measureWith = async (kinds: readonly Kind[]) => {
+      const receiver = await start(config, { logger });
+      return measureAll(receiver, kinds).finally(() => receiver.stop());
+    };
+    const isGoalMet = await measureWith(kindsFor(rows));
+    await fillFailures({ dialect, url }, failures);
+    process.stdout.write(`\n${dialect}: ${failures} failures\n\n`);
+    return (await measureWith(kindsOfProblems())) && isGoalMet;
   } finally {
     await remove();
   }

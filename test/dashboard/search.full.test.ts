@@ -1,10 +1,10 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { fill } from "../../scripts/measure/fill.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
+import { withFilledReceiver } from "../support/filled-receiver.ts";
 import { payment, type TestReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
-import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, type OpenedPage, signIn, withDashboard, withPage } from "./dashboard.ts";
 
 const LIMIT_MS = 180_000;
 const PATIENCE_MS = 60_000;
@@ -147,35 +147,37 @@ it("a filter that does not exist is answered with the nearest one", { timeout: L
   }),
 );
 
-it("a text that is nowhere is searched to the end by itself, and Stop ends it before", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver, problems }) => {
-      await fill(receiver.target, 20_000);
-      await page.goto("/");
-      await signIn(page);
-      await page.getByRole("heading", { name: "Overview" }).waitFor();
-      await search(page, '"nowhere at all"');
-      await expectShown(page.getByText("No callback has this value."));
+/** Slow enough to be stopped. @returns how many requests there were so far */
+async function slowSearch(page: Page): Promise<() => number> {
+  let requests = 0;
+  await page.route("**/api/v1/search?*", async (route) => {
+    requests += 1;
+    const response = await route.fetch();
+    await new Promise((resolve) => setTimeout(resolve, requests > 1 ? 500 : 0));
+    await route.fulfill({ response });
+  });
+  return () => requests;
+}
 
-      let requests = 0;
-      // Slow enough to be stopped.
-      await page.route("**/api/v1/search?*", async (route) => {
-        requests += 1;
-        const response = await route.fetch();
-        await new Promise((resolve) => setTimeout(resolve, requests > 1 ? 500 : 0));
-        await route.fulfill({ response });
-      });
-      await search(page, '"nowhere either"');
-      await expectShown(page.getByRole("progressbar"));
-      await page.getByRole("button", { name: "Stop" }).click();
-      await expectShown(page.getByText(/^Stopped/));
-      const asked = requests;
-      await page.getByRole("button", { name: "Go on" }).click();
-      await expectShown(page.getByText("No callback has this value."));
-      expect(requests).toBeGreaterThan(asked);
-      expect(problems).toEqual([]);
-    },
-    { env: OPEN },
-    WIDE,
-  ),
-);
+it("a text that is nowhere is searched to the end by itself, and Stop ends it before", { timeout: LIMIT_MS }, () => {
+  const stopAndGoOn = async ({ page, problems }: OpenedPage) => {
+    await page.goto("/");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await search(page, '"nowhere at all"');
+    await expectShown(page.getByText("No callback has this value."));
+    const requests = await slowSearch(page);
+    await search(page, '"nowhere either"');
+    await expectShown(page.getByRole("progressbar"));
+    await page.getByRole("button", { name: "Stop" }).click();
+    await expectShown(page.getByText(/^Stopped/));
+    const asked = requests();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await expectShown(page.getByText("No callback has this value."));
+    expect(requests()).toBeGreaterThan(asked);
+    expect(problems).toEqual([]);
+  };
+  return withFilledReceiver("sqlite", 20_000, ({ adminOrigin }) => withPage(adminOrigin, stopAndGoOn, WIDE), {
+    env: OPEN,
+  });
+});
