@@ -7,7 +7,6 @@ import { execute } from "../support/execute.ts";
 import { type StartedByNpm, withNpmStart } from "../support/npm-start.ts";
 import { event, payment, SECRET } from "../support/receiver.ts";
 import { signIn, withPage } from "./dashboard.ts";
-import { PICTURE_SIZE, Pictures } from "./pictures.ts";
 
 const LIMIT_MS = 240_000;
 const ENV = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
@@ -65,15 +64,13 @@ async function sendFromSandbox(page: Page, answered: number): Promise<string> {
 }
 
 /** Sign-in, an event from the sandbox that appears live, one that fails, its dry run, its replay. */
-async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pictures): Promise<void> {
+async function journey(target: Target, { adminUrl }: StartedByNpm): Promise<void> {
   const { close, open } = CLOSED[target.dialect];
-  const context = { viewport: PICTURE_SIZE, locale: "en-GB", reducedMotion: "reduce" } as const;
+  const context = { viewport: { width: 1_200, height: 800 }, locale: "en-GB", reducedMotion: "reduce" } as const;
   const walk = async ({ page, problems }: { page: Page; problems: string[] }) => {
     await page.goto("/");
-    await pictures.take(page, "sign-in");
     await signIn(page);
     await page.getByRole("heading", { name: "Outcomes" }).waitFor();
-    await pictures.take(page, "overview");
     await goTo(page, "Sources", "Sources and handlers");
     await goTo(page, "Sandbox");
     // A second window of the same person, who watches what arrives.
@@ -82,19 +79,15 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await watching.getByText("Live", { exact: true }).waitFor();
 
     const handled = await sendFromSandbox(page, 200);
-    await pictures.take(page, "sandbox");
     await showNew(watching, handled);
 
     await execute(target, close);
     const failed = await sendFromSandbox(page, 500);
     await showNew(watching, failed);
-    await pictures.take(watching, "activity");
 
     await goTo(page, "Problems");
     const problem = page.locator(".problem-row", { hasText: /the[ _]books[ _]are[ _]closed/ });
     await problem.waitFor();
-    // A stack would show the folders of this machine.
-    await pictures.take(page, "problems");
     await problem.locator(".cell-what").click();
     await execute(target, open);
     await page.getByRole("link", { name: failed }).click();
@@ -102,7 +95,6 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     const dialog = page.getByRole("dialog");
     await dialog.getByText("nothing has changed").waitFor();
     await dialog.getByText("INSERT INTO orders").waitFor();
-    await pictures.take(page, "dry-run");
     expect(await countOf(target, "oncehook_records", `event_id = '${failed}'`)).toBe(0);
     expect(await countOf(target, "orders", `event_id = '${failed}'`)).toBe(0);
     await page.keyboard.press("Escape");
@@ -117,7 +109,6 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await watching.getByRole("row", { name: failed }).click();
     await watching.getByRole("tab", { name: "Timeline" }).click();
     await watching.getByText("Replay 1").waitFor();
-    await pictures.take(watching, "event");
     await goTo(page, "Activity");
     await page.getByRole("button", { name: /^Refused/ }).click();
     await page
@@ -125,7 +116,6 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
       .first()
       .click();
     await page.getByText(/^Refused: /).waitFor();
-    await pictures.take(page, "refused");
     expect(problems).toEqual([]);
   };
   await withPage(adminUrl, walk, context);
@@ -140,10 +130,8 @@ describeFullOnPostgres("after npm start, on %s", (dialect) => {
         withNpmStart(
           target,
           async (started) => {
-            const pictures = new Pictures();
             await morning(started.url);
-            await journey(target, started, pictures);
-            pictures.expectThoseOfDocs();
+            await journey(target, started);
           },
           ENV,
         ),

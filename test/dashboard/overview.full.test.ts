@@ -25,6 +25,9 @@ async function call(receiver: TestReceiver, source: string, count: number, { sec
   }
 }
 
+const openAlert = (kind: string, source: string) =>
+  `INSERT INTO oncehook_alerts (kind, source, subject, is_open, number, since, notified_count, notified_at)
+    VALUES ('${kind}', '${source}', '', 1, 1, '2026-01-01T00:00:00.000Z', 1, '2026-01-01T00:00:00.000Z')`;
 const chartTop = async (page: Page) => (await page.locator(".bars").boundingBox())?.y;
 const rowOf = (page: Page, source: string) => page.locator(".source-table tbody tr").filter({ hasText: source });
 
@@ -41,6 +44,8 @@ it(
         await call(receiver, "shop", 12, {});
         // Forged callbacks from one address beside authentic ones are no problem.
         await call(receiver, "shop", 20, { secret: "another secret", from: "198.51.100.9" });
+        // The alert of the same cause is no second card.
+        await execute(receiver.target, openAlert("signatures", "github"));
         await page.goto("/");
         await signIn(page);
         const card = page.locator(".card");
@@ -117,11 +122,7 @@ it("the overview fits a screen with five sources and an open alert, which moves 
       await signIn(page);
       await expectShown(rowOf(page, "billing"));
       const before = await chartTop(page);
-      await execute(
-        receiver.target,
-        `INSERT INTO oncehook_alerts (kind, source, subject, is_open, number, since, notified_count, notified_at)
-          VALUES ('silence', 'billing', '', 1, 1, '2026-01-01T00:00:00.000Z', 1, '2026-01-01T00:00:00.000Z')`,
-      );
+      await execute(receiver.target, openAlert("silence", "billing"));
       for (const type of "abcdefg") await receiver.send(event(type, {}));
       await expectShown(page.getByText("billing: no callback comes"));
       expect(await chartTop(page)).toBe(before);

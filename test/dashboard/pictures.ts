@@ -5,8 +5,7 @@ import { expect } from "vitest";
 
 /** The documentation's pictures; `npm run pictures` makes them anew. */
 const FOLDER = "docs/pictures";
-const isToBeKept = process.env.KEEP_PICTURES === "1";
-export const PICTURE_SIZE = { width: 1_200, height: 800 };
+export const isToBeKept = process.env.KEEP_PICTURES === "1";
 
 /** Takes pictures of pages, under the names that the documentation has them. */
 export class Pictures {
@@ -14,14 +13,16 @@ export class Pictures {
 
   async take(page: Page, name: string): Promise<void> {
     const png = await page.screenshot({ animations: "disabled", caret: "hide" });
-    this.#taken.push(`${name}.png`);
+    this.#taken.push(name);
     if (!isToBeKept) return;
     mkdirSync(FOLDER, { recursive: true });
     writeFileSync(join(FOLDER, `${name}.png`), png);
   }
 
-  /** The documentation shows what this run has seen: no picture is left of a page that is gone. */
-  expectThoseOfDocs(): void {
-    expect(readdirSync(FOLDER).sort()).toEqual([...this.#taken].sort());
+  /** The documentation shows what this run has seen, in each view: no picture is left of a page that is gone. */
+  expectThoseOfDocs(suffixes: readonly string[]): void {
+    const names = this.#taken.filter((name) => !suffixes.some((suffix) => suffix !== "" && name.endsWith(suffix)));
+    const files = names.flatMap((name) => suffixes.map((suffix) => `${name}${suffix}.png`));
+    expect(readdirSync(FOLDER).sort()).toEqual(files.sort());
   }
 }

@@ -8,3 +8,9 @@ it("the rate divides new callbacks by the time between two tallies, without thos
   expect(rate.next(40, 10_065)).toBe(undefined);
   expect(rate.next(40, 12_065)).toBeCloseTo(20);
 });
+
+it("two tallies that are read at once have no rate", () => {
+  const rate = new Rate();
+  for (const at of [10_000, 12_000, 14_000]) rate.next(0, at);
+  expect(rate.next(0, 14_000)).toBe(undefined);
+});

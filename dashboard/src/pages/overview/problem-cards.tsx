@@ -19,11 +19,19 @@ interface Props {
   readonly isStale: boolean;
 }
 
+/** An alert beside a problem of its source would say the same again. */
+const COVERED_BY: Partial<Record<AlertView["kind"], string>> = { failures: "failure", signatures: "refusal" };
+
 /** Problems with the next step, the most frequent first; then alerts and secrets. */
 export function ProblemCards({ overview: { problems, alerts, needs_attention }, isStale }: Props) {
+  const uncovered = alerts.filter(
+    ({ kind, source }) => !problems.top.some((one) => one.kind === COVERED_BY[kind] && one.source === source),
+  );
   const notes = needs_attention.filter(({ kind }) => kind === "previous_secret_in_use");
   const rest = [
-    ...alerts.slice(0, MOST_ALERTS).map((alert) => <AlertCard key={`${alert.kind} ${alert.source}`} alert={alert} />),
+    ...uncovered
+      .slice(0, MOST_ALERTS)
+      .map((alert) => <AlertCard key={`${alert.kind} ${alert.source}`} alert={alert} />),
     ...notes.map(({ kind, count, message }) => <SecretCard key={kind} count={count} message={message} />),
   ];
   const shown = problems.top.slice(0, MOST - Math.min(rest.length, MOST_ALERTS + 1));

@@ -1,0 +1,120 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { withHttpServer } from "../support/http-server.ts";
+import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { signIn, withPage } from "./dashboard.ts";
+import { hoursOfAShop } from "./hours-of-a-shop.ts";
+import { isToBeKept, Pictures } from "./pictures.ts";
+
+const LIMIT_MS = 600_000;
+const ALL_VIEWS = [
+  { suffix: "", viewport: { width: 1_440, height: 900 }, colorScheme: "light" },
+  { suffix: "-dark", viewport: { width: 1_440, height: 900 }, colorScheme: "dark" },
+  { suffix: "-narrow", viewport: { width: 390, height: 844 }, colorScheme: "light" },
+  { suffix: "-narrow-dark", viewport: { width: 390, height: 844 }, colorScheme: "dark" },
+] as const;
+/** The pictures show what the page looks like; that it works is tested elsewhere, so one view is enough here. */
+const VIEWS = isToBeKept ? ALL_VIEWS : ALL_VIEWS.slice(0, 1);
+
+const rowWith = (text: string | RegExp) => (page: Page) => page.locator(".activity-row", { hasText: text }).first();
+
+/** Each picture's page, and what leads to what it shows. */
+const SCENES: Readonly<Record<string, { readonly at: string; readonly open?: (page: Page) => Promise<void> }>> = {
+  overview: { at: "/" },
+  activity: { at: "/activity" },
+  event: {
+    at: "/activity?outcome=success",
+    open: async (page) => {
+      await rowWith("invoice.paid")(page).click();
+      await page.getByRole("tab", { name: "Payload" }).waitFor();
+    },
+  },
+  refused: {
+    at: "/activity",
+    open: async (page) => {
+      await rowWith("github")(page).click();
+      await page.getByText(/^Refused: /).waitFor();
+    },
+  },
+  problems: { at: "/problems" },
+  problem: {
+    at: "/problems",
+    open: async (page) => {
+      await page.locator(".problem-row", { hasText: "sku" }).locator(".cell-what").click();
+      await page.getByRole("complementary", { name: "Problem" }).getByText("orders.ts").first().waitFor();
+    },
+  },
+  "dry-run": {
+    at: "/problems",
+    open: async (page) => {
+      await SCENES.problem?.open?.(page);
+      await page.getByRole("button", { name: "Dry run one" }).click();
+      await page.getByRole("dialog").getByText("nothing has changed").waitFor();
+    },
+  },
+  sources: { at: "/sources" },
+  audit: { at: "/audit" },
+  sandbox: { at: "/sandbox" },
+};
+
+async function take(page: Page, pictures: Pictures, suffix: string): Promise<void> {
+  for (const [name, { at, open }] of Object.entries(SCENES)) {
+    await page.goto(at);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await until(async () => (await page.locator("[aria-busy=true], .mantine-Skeleton-root").count()) === 0, 30_000);
+    await page.getByText(/^Reading /).waitFor({ state: "hidden" });
+    await open?.(page);
+    await pictures.take(page, name + suffix);
+  }
+}
+
+async function delivered(receiver: TestReceiver, day: ReturnType<typeof hoursOfAShop>): Promise<void> {
+  await day.deliver(receiver);
+  await until(async () => (await receiver.count("oncehook_failures")) >= 41, 60_000);
+  await until(async () => (await receiver.count("oncehook_deliveries", "state = 'dead'")) > 0, 60_000);
+  day.mend();
+}
+
+it("each page of the dashboard has its pictures of a day with four platforms", { timeout: LIMIT_MS }, () => {
+  const day = hoursOfAShop(isToBeKept ? 24 : 2);
+  return withHttpServer(
+    (_request, response) => response.writeHead(day.isWebhookGone() ? 410 : 204).end(),
+    (webhook) =>
+      withReceiver(
+        "sqlite",
+        async (receiver) => {
+          await delivered(receiver, day);
+          const pictures = new Pictures();
+          for (const { suffix, ...context } of VIEWS)
+            await withPage(
+              receiver.adminOrigin,
+              async ({ page, problems }) => {
+                await page.goto("/");
+                await page.getByRole("button", { name: "Sign in" }).waitFor();
+                await pictures.take(page, `sign-in${suffix}`);
+                await signIn(page);
+                await take(page, pictures, suffix);
+                expect(problems).toEqual([]);
+              },
+              { ...context, locale: "en-GB", timezoneId: "Europe/Berlin", reducedMotion: "reduce" },
+            );
+        },
+        {
+          ...day.options,
+          env: {
+            RATE_LIMIT_DEFAULT: "off",
+            RATE_LIMIT_CALLBACK: "off",
+            TRUST_PROXY: "127.0.0.1",
+            NOTIFY_WEBHOOK_URL: webhook,
+            NOTIFY_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,
+            NOTIFY_ALLOW_ADDRESSES: "127.0.0.0/8",
+          },
+          outboxPollMs: 200,
+          rollupPollMs: 25,
+          alertPollMs: 1_000,
+          upkeepPollMs: 1_000,
+        },
+      ),
+  );
+});
