@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AdminClient, BackfillView } from "../admin-client/index.ts";
-import { type BackfillReport, backfillOnce } from "../app/index.ts";
+import type { BackfillReport } from "../app/index.ts";
 import { callAdmin, type ListOptions, listCommand, printList, wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import {
@@ -46,6 +46,7 @@ const perSecondOf = (text: string) => wholeNumber(1, 1_000)(text.replace(/\/s$/,
 async function backfill(handler: string, options: BackfillOptions): Promise<void> {
   const { type, since, rate: perSecond } = options;
   const sinceMs = since === undefined ? Infinity : timeSpan("--since", since, "such as 12h or 30d");
+  const { backfillOnce } = await import("../app/index.ts");
   const loaded = await loadConfiguration(options, { listens: false });
   const isDryRun = options.dryRun === true;
   const includesFormer = options.includeFormer === true;

@@ -6,7 +6,6 @@ import {
   createAdminClient,
   type PageOf,
 } from "../admin-client/index.ts";
-import { withCommandAdmin } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { CONFIG_OPTION, ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
 import {
@@ -36,12 +35,15 @@ const TIME_LIMIT_MS = 15_000;
 export async function callAdmin<Answer>(
   options: AdminOptions,
   ask: (client: AdminClient) => Promise<Answer>,
-  limitOf: (config: Config) => number = () => TIME_LIMIT_MS,
+  limitOf: (config: Config) => number | Promise<number> = () => TIME_LIMIT_MS,
 ): Promise<Answer> {
   const loaded = await loadConfiguration(options, { listens: false });
   const { config } = loaded;
-  const timeLimitMs = limitOf(config);
-  if (loaded.isApplication) return withCommandAdmin(loaded, (admin) => askClient({ ...admin, timeLimitMs }, ask));
+  const timeLimitMs = await limitOf(config);
+  if (loaded.isApplication) {
+    const { withCommandAdmin } = await import("../app/index.ts");
+    return withCommandAdmin(loaded, (admin) => askClient({ ...admin, timeLimitMs }, ask));
+  }
   const { host, port, token } = config.admin;
   const origin = `http://${host.includes(":") ? `[${host}]` : host}:${options.adminPort ?? port}`;
   return askClient({ origin, token: String(token), timeLimitMs }, ask);
@@ -64,7 +66,7 @@ export async function printAnswer<Answer>(
   options: AdminOptions,
   ask: (client: AdminClient) => Promise<Answer>,
   words: (answer: Answer) => string,
-  limitOf?: (config: Config) => number,
+  limitOf?: Parameters<typeof callAdmin>[2],
 ): Promise<Answer> {
   const answer = await callAdmin(options, ask, limitOf);
   printResult(options, answer, () => words(answer));

@@ -1,16 +1,6 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
-import {
-  backup,
-  type CopyReport,
-  copyDatabase,
-  type DatabaseLocation,
-  databaseName,
-  migrate,
-  restore,
-  verifyDatabase,
-} from "../app/index.ts";
-import { loadDatabase } from "../config/index.ts";
+import type { CopyReport, DatabaseLocation } from "../app/index.ts";
 import type { IntegrityReport, InvariantResult } from "../store/index.ts";
 import {
   applicationEnvironment,
@@ -38,13 +28,18 @@ function databaseCommand(name: string): Command {
   return new Command(name).option("--env <file>", "read APP_ENV and DATABASE_URL from a file as well");
 }
 
-function loadDatabaseLocation({ env }: DatabaseOptions): DatabaseLocation {
+async function loadDatabaseLocation({ env }: DatabaseOptions): Promise<DatabaseLocation> {
+  const { loadDatabase } = await import("../config/index.ts");
   if (env !== undefined) loadEnvFile(env);
-  return loadDatabase(applicationEnvironment() ?? process.env);
+  return loadDatabase((await applicationEnvironment()) ?? process.env);
 }
 
+/** Loaded on demand, to keep the start of other commands fast. */
+const appModules = () => import("../app/index.ts");
+
 /** Names the database, so that an operator with several notices the wrong one. */
-function databaseSummary({ database }: DatabaseLocation, { contents }: IntegrityReport, file?: string): string {
+async function databaseSummary({ database }: DatabaseLocation, { contents }: IntegrityReport, file?: string) {
+  const { databaseName } = await appModules();
   const name = databaseName(database, file);
   if (contents === undefined) return `${name}: nothing in it can be read`;
   const { environment, records, newestRecordAt } = contents;
@@ -58,11 +53,13 @@ export function verifyCommand(): Command {
     .argument("[file]", "an SQLite file, such as a backup, instead of DATABASE_URL")
     .option("--json", "print what was found as JSON, for scripts")
     .action(async (file: string | undefined, options: DatabaseOptions & JsonOptions) => {
-      const where = loadDatabaseLocation(options);
+      const where = await loadDatabaseLocation(options);
+      const { databaseName, verifyDatabase } = await appModules();
       const checked = await verifyDatabase(where, file);
+      const summary = await databaseSummary(where, checked, file);
       const database = databaseName(where.database, file);
       printStyled(options, { database, ...checked }, () => {
-        const lines = [...checked.invariants.map(invariantLine), databaseSummary(where, checked, file)];
+        const lines = [...checked.invariants.map(invariantLine), summary];
         return `${[...lines, verifySummary(checked)].join("\n")}\n`;
       });
       if (brokenInvariants(checked).length > 0) process.exitCode = 1;
@@ -94,9 +91,9 @@ export function backupCommand(): Command {
     .description("Copy the embedded database beside a receiver. Exit code 1 when the copy's check fails.")
     .argument("<file>", "the copy; it must not exist")
     .action(async (file: string, options: DatabaseOptions) => {
-      const where = loadDatabaseLocation(options);
-      const copy = await backup(where, file);
-      process.stdout.write(`${file} is a copy of ${databaseSummary(where, copy)}\n`);
+      const where = await loadDatabaseLocation(options);
+      const copy = await (await appModules()).backup(where, file);
+      process.stdout.write(`${file} is a copy of ${await databaseSummary(where, copy)}\n`);
       // The copy is as good as what it was made of, and is kept.
       if (printBroken(copy)) process.exitCode = 1;
     });
@@ -107,11 +104,11 @@ export function restoreCommand(): Command {
     .description("Put a copy in the place of the embedded database. The receiver must be stopped.")
     .argument("<file>", "what `oncehook backup` wrote")
     .action(async (file: string, options: DatabaseOptions) => {
-      const where = loadDatabaseLocation(options);
-      const { keptAs, copy } = await restore(where, file);
+      const where = await loadDatabaseLocation(options);
+      const { keptAs, copy } = await (await appModules()).restore(where, file);
       const kept = keptAs === undefined ? "" : `What was there is kept as ${keptAs}; to go back, restore that.\n`;
       process.stdout.write(
-        `${file} was put in place: ${databaseSummary(where, copy)}\n${kept}` +
+        `${file} was put in place: ${await databaseSummary(where, copy)}\n${kept}` +
           "Have the platforms send again what they sent since that copy was made: what the copy knows is answered already_processed.\n",
       );
       printBroken(copy);
@@ -135,6 +132,7 @@ export function migrateCommand(): Command {
     .option(...JSON_OPTION)
     .action(async (options: ConfigurationOptions & JsonOptions & { acceptNewKey?: true }) => {
       const { acceptNewKey = false } = options;
+      const { migrate } = await appModules();
       const applied = await migrate(await loadConfiguration(options), { acceptNewKey });
       const done = applied.map((name) => `applied ${name}\n`).join("");
       printResult(options, { applied }, () => (done === "" ? "the database is up to date\n" : done));
@@ -174,9 +172,11 @@ async function copyAll(options: CopyOptions): Promise<void> {
     throw new UsageError("--to: not given, and DATABASE_URL is no PostgreSQL database; name the target");
   const { skip = [] } = options;
   const onProgress = progressLines();
+  const { copyDatabase } = await appModules();
   const report = await copyDatabase({ ...loaded, from, skip, onProgress });
+  const summary = await databaseSummary(config, report.checked);
   printStyled(options, report, () => {
-    const checked = [databaseSummary(config, report.checked), ...checkLines(report.checked)].join("\n");
+    const checked = [summary, ...checkLines(report.checked)].join("\n");
     return `${escapeLines(copyReportText(report))}${checked}\n${NEXT}`;
   });
   if (brokenInvariants(report.checked).length > 0) process.exitCode = 1;

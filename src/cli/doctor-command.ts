@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { parseEnv } from "node:util";
 import type { Command } from "commander";
-import { runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
 import { type Finding, OF_THE_SERVER } from "../doctor/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
@@ -23,6 +22,7 @@ export function doctorCommand(): Command {
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
+  const { runDoctor } = await import("../app/index.ts");
   const { config, handlers, isApplication } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
   const all = await runDoctor(config, options.registered ?? [], files, handlers);

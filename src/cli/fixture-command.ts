@@ -2,12 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { Command } from "commander";
 import type { AdminClient, CallbackView } from "../admin-client/index.ts";
-import { CONFIG_FILE_NAMES } from "../config/index.ts";
-import { configuredSources, sourceUrl } from "../configured/index.ts";
 import { isJsonObject, PLATFORM, parseJson, sourceOf } from "../domain/index.ts";
-import { SampleError, signSample } from "../sources/index.ts";
 import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
-import { type Fixture, fixtureTest } from "./fixture-test.ts";
+import type { Fixture } from "./fixture-test.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import { askAboutEvent } from "./look-up-commands.ts";
 import { type Given, printResult } from "./output.ts";
@@ -29,13 +26,14 @@ async function fixture(id: string, options: FixtureOptions): Promise<void> {
   const callback = await callAdmin(options, (client) =>
     askAboutEvent(client, { id, source, isFailure: false }, (key) => callbackOf(client, key)),
   );
+  const { fixtureTest } = await import("./fixture-test.ts");
   const found = await describeFixture(callback, options);
   const name = fileName([found.source, found.type, id].join("-"));
   const body = join(folder, "fixtures", `${name}.${isJsonObject(parseJson(callback.body)) ? "json" : "txt"}`);
   const test = join(folder, `${name}.test.ts`);
   const written = writeAll([
     [body, callback.body],
-    [test, fixtureTest(found, { body: importPath(test, body), config: configFile(test) })],
+    [test, fixtureTest(found, { body: importPath(test, body), config: await configFile(test) })],
   ]);
   const run = `node --env-file-if-exists=.env.test --test ${test}`;
   printResult(options, { ...found, body, test }, () => `${written.join("\n")}\n\nRun it: ${run}\n`);
@@ -63,6 +61,8 @@ async function describeFixture(callback: CallbackView, options: FixtureOptions):
   const name = sourceOf({ source });
   const shared = { source: name, type, id, receivedAt, masked: body.split("[masked]").length - 1 };
   if (name === PLATFORM) return { ...shared, isOfEnvironment: false };
+  const { configuredSources, sourceUrl } = await import("../configured/index.ts");
+  const { SampleError, signSample } = await import("../sources/index.ts");
   const { config } = await loadConfiguration(options, { listens: false });
   const configured = (await configuredSources(config)).find((one) => one.name === name);
   if (configured === undefined)
@@ -99,7 +99,8 @@ function writeAll(files: readonly (readonly [file: string, text: string])[]): st
   });
 }
 
-function configFile(test: string): string | undefined {
+async function configFile(test: string): Promise<string | undefined> {
+  const { CONFIG_FILE_NAMES } = await import("../config/index.ts");
   const file = CONFIG_FILE_NAMES.find((one) => existsSync(resolve(one)));
   return file && importPath(test, file);
 }

@@ -1,6 +1,5 @@
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { importSeenOnce } from "../app/index.ts";
 import { fileErrorText } from "../domain/index.ts";
 import type { ImportReport } from "../retry/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
@@ -32,6 +31,7 @@ export function importSeenCommand(): Command {
 
 async function importSeen(source: string, options: ImportOptions): Promise<void> {
   const { file, tenant } = options;
+  const { importSeenOnce } = await import("../app/index.ts");
   const loaded = await loadConfiguration(options, { listens: false });
   const isDryRun = options.dryRun === true;
   const input = file === "-" ? process.stdin : readFile(file);

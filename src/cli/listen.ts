@@ -1,41 +1,22 @@
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { styleText } from "node:util";
-import { Command } from "commander";
 import { z } from "zod";
 import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
 import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
 import { DAY_MS, isJsonObject, parseJson } from "../domain/index.ts";
-import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
+import type { ListenOptions } from "./listen-command.ts";
+import { loadEnvFile } from "./load-configuration.ts";
 import {
   coloredStatus,
   escapedJson,
   escapeLines,
   eventColumns,
-  type Given,
-  type JsonOptions,
   timeOfDay,
 } from "./output.ts";
 import { httpUrl, readInput, timeSpan, UserError, unexpected } from "./user-error.ts";
 
-type GivenOptions = JsonOptions & Given<"since" | "state" | "env"> & Readonly<Record<"from" | "to", string>>;
 
-export function listenCommand(): Command {
-  return new Command("listen")
-    .description("Forward a deployed development receiver's callbacks to this machine, byte for byte.")
-    .requiredOption("--from <url>", "the CALLBACK_BASE_URL of the receiver, which runs with CAPTURE=on")
-    .requiredOption(
-      "--to <url>",
-      "where to send them, such as http://localhost:3000/hook; without a path each keeps its own",
-    )
-    .option("--since <time>", "start with recent callbacks, such as 10m; up to 24h (default: new ones only)")
-    .option("--state <file>", "store the position there, and resume from it")
-    .option("--json", "print a JSON object for each callback, for scripts")
-    .option(...ENV_OPTION)
-    .addHelpText("after", "\nADMIN_TOKEN, in the environment, is the receiver's. Ctrl-C ends.")
-    .action(async (given: GivenOptions) => listen(await optionsOf(given)));
-}
-
-async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
+async function optionsOf({ from, to, since, state, json, env }: ListenOptions) {
   if (env !== undefined) loadEnvFile(env);
   const receiver = httpUrl("--from", from, "https://dev.example.com");
   if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
@@ -64,9 +45,8 @@ async function tokenOf({ hostname }: URL): Promise<string> {
 
 const SINCE = "up to 24h, such as 30s, 10m or 2h";
 
-type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;
-
-async function listen(options: ListenOptions): Promise<void> {
+export async function listen(given: ListenOptions): Promise<void> {
+  const options = await optionsOf(given);
   // Loaded on demand, to keep the start of other commands fast.
   const { deliver, followReceiver } = await import("../dev/listen/index.ts");
   const { from, to, statePath, isJson } = options;

@@ -1,21 +1,13 @@
 import { existsSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { Command } from "commander";
-import {
-  APPLICATION_PREFIX,
-  applicationVariables,
-  ConfigError,
-  type ConfigFile,
-  type ConfigUse,
-  type Environment,
-  loadConfig,
-  loadConfigFile,
-  loadEnvironment,
-  renameVariables,
-} from "../config/index.ts";
+import type { ConfigFile, ConfigUse, Environment } from "../config/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import type { Given } from "./output.ts";
 import { readInput, UserError } from "./user-error.ts";
+
+/** Loaded on demand: many commands, such as `--help`, need no configuration. */
+const configModules = () => import("../config/index.ts");
 
 export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 
@@ -24,14 +16,15 @@ export async function loadConfiguration(options: ConfigurationOptions = {}, use:
   const ofFile = options.env === undefined ? [] : loadEnvFile(options.env);
   const origins = new Map(ofFile.map((name) => [name, "env_file" as const]));
   const cwd = process.cwd();
+  const { ConfigError, loadConfigFile, loadEnvironment } = await configModules();
   try {
     const file = await loadConfigFile(cwd, options.config);
     const handlers = (file.handlers ?? []) as readonly Handler[];
-    const application = use.isEmbedded === false ? undefined : applicationEnvironment();
+    const application = use.isEmbedded === false ? undefined : await applicationEnvironment();
     const loaded =
       application === undefined
         ? await loadEnvironment(process.env, cwd, file, { ...use, origins })
-        : { config: loadApplicationConfig(application, file), generated: [], secretsFile: undefined };
+        : { config: await loadApplicationConfig(application, file), generated: [], secretsFile: undefined };
     return { ...loaded, handlers, migrations: file.migrations ?? [], isApplication: application !== undefined };
   } catch (error) {
     if (!(error instanceof ConfigError) || options.env !== undefined || !existsSync(ENV_FILE)) throw error;
@@ -41,14 +34,16 @@ export async function loadConfiguration(options: ConfigurationOptions = {}, use:
 }
 
 /** Of the receiver in this folder's application; undefined where its database is not named. It says that it is used. */
-export function applicationEnvironment(): Environment | undefined {
+export async function applicationEnvironment(): Promise<Environment | undefined> {
+  const { APPLICATION_PREFIX, applicationVariables } = await configModules();
   const variables = applicationVariables(process.env);
   if (!variables.DATABASE_URL) return undefined;
   process.stderr.write(`oncehook: reads the variables ${APPLICATION_PREFIX}*, as createReceiver does, and no others\n`);
   return variables;
 }
 
-function loadApplicationConfig(variables: Environment, file: ConfigFile) {
+async function loadApplicationConfig(variables: Environment, file: ConfigFile) {
+  const { ConfigError, loadConfig, renameVariables } = await configModules();
   try {
     return loadConfig(variables, file, { isEmbedded: true });
   } catch (error) {

@@ -10,7 +10,7 @@ import { eraseCommand } from "./erase-command.ts";
 import { findCommand } from "./find-command.ts";
 import { fixtureCommand } from "./fixture-command.ts";
 import { importSeenCommand } from "./import-seen-command.ts";
-import { listenCommand } from "./listen.ts";
+import { listenCommand } from "./listen-command.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
 import { VERSION } from "./package-manifest.ts";

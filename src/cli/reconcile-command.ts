@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { reconcileOnce } from "../app/index.ts";
 import type { ReconcileReport } from "../reconcile/index.ts";
 import { wholeNumber } from "./call-admin.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
@@ -38,6 +37,7 @@ async function reconcile(source: string, options: ReconcileOptions): Promise<voi
   const untilMs = timeOf("--until", options.until);
   if (untilMs >= sinceMs)
     throw new UsageError(`--since: got ${options.since}, expected longer ago than --until, ${options.until}`);
+  const { reconcileOnce } = await import("../app/index.ts");
   const loaded = await loadConfiguration(options, { listens: false });
   const isDryRun = options.dryRun === true;
   const askedFrom = Date.now() - sinceMs;

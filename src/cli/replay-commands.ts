@@ -8,7 +8,6 @@ import {
   type EventKey,
   type ReplayView,
 } from "../admin-client/index.ts";
-import { maxAttemptMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, printAnswer, wholeNumber } from "./call-admin.ts";
 import {
@@ -37,6 +36,8 @@ const BULK_OPTIONS = [
   "--per-second",
   "--wait",
 ];
+
+const maxAttemptMs = async (config: Config) => (await import("../app/index.ts")).maxAttemptMs(config);
 
 export function replayCommand(): Command {
   return withFailureFilter(adminCommand("replay"))
@@ -82,7 +83,7 @@ async function replay(eventId: string | undefined, options: BulkOptions, command
     reason === undefined
       ? replayFailure(client, eventId, options)
       : replayHandled(client, { id: eventId, source: options.source, reason });
-  const longestMs = (config: Config) => 2 * maxAttemptMs(config) + MARGIN_MS;
+  const longestMs = async (config: Config) => 2 * (await maxAttemptMs(config)) + MARGIN_MS;
   const { views, isRefused } = await callAdmin(options, ask, longestMs);
   const last = views.at(-1) as ReplayView;
   printResult(options, last, () => views.map(replaySummary).join(""));
@@ -194,7 +195,7 @@ async function replayManyHandled(options: BulkOptions, command: Command): Promis
   if (force === true && dryRun === true) command.error("error: --force writes, and --dry-run does not: leave one out");
   if (force === true && reason === undefined) command.error(MISSING_REASON);
   const filter = handledFilter(options);
-  const longestMs = (config: Config) => maxAttemptMs(config) + MARGIN_MS;
+  const longestMs = async (config: Config) => (await maxAttemptMs(config)) + MARGIN_MS;
   const words = (trial: BulkReplayTrialView) =>
     trialHead(trial) + (trial.first?.replay == null ? "" : replaySummary(trial.first.replay));
   const isJson = options.json === true;

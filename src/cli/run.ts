@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { ConfigError } from "../config/index.ts";
+import type { ConfigError } from "../config/index.ts";
 import { errorReason, rootCause } from "../domain/index.ts";
 import { escapeLines } from "./output.ts";
 import { createProgram, meantCommand } from "./program.ts";
@@ -28,9 +28,12 @@ const SYSTEM_ERROR = /^(EADDRINUSE|EACCES|EADDRNOTAVAIL|ENOENT|ECONNREFUSED|ENOT
 /** Their messages are for the user. Names, as some commands load the classes of theirs on demand. */
 const USER_ERRORS = /^(CannotSignError|Disconnected|MaintenanceError|MigrationError|StartError|UsageError|UserError)$/;
 
+/** By its name: its class would load the configuration for each command. */
+const isConfigError = (error: unknown): error is ConfigError => error instanceof Error && error.name === "ConfigError";
+
 /** The reason of a command's failure. A stack is for our faults, not for a user's mistake. */
 function messageOf(error: unknown): string {
-  if (error instanceof ConfigError) return `the configuration is not valid\n  ${error.problems.join("\n  ")}`;
+  if (isConfigError(error)) return `the configuration is not valid\n  ${error.problems.join("\n  ")}`;
   if (!(error instanceof Error)) return String(error);
   if (USER_ERRORS.test(error.name)) return error.message;
   const cause = rootCause(error);

@@ -12,7 +12,6 @@ import {
   rootCause,
   VERSIONS,
 } from "../domain/index.ts";
-import { SampleError, signSample } from "../sources/index.ts";
 import { ENV_OPTION, type LoadedConfiguration, loadConfiguration } from "./load-configuration.ts";
 import { type Given, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { httpUrl, readInput, UsageError, UserError, unexpected } from "./user-error.ts";
@@ -107,6 +106,7 @@ async function forgotten(type: string, { config, handlers }: LoadedConfiguration
 async function sourceCallback(name: string, type: string, { id, data, timestamp, ...options }: SendOptions) {
   const { configuredSources, sourceUrl } = await import("../configured/index.ts");
   const { undocumented } = await import("../doctor/index.ts");
+  const { SampleError, signSample } = await import("../sources/index.ts");
   const { config } = await loadConfiguration(options, { listens: false });
   const sources = await configuredSources(config);
   const source = sources.find((one) => one.name === name);

@@ -1,7 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { Command } from "commander";
 import { PLATFORM } from "../domain/index.ts";
-import { SampleError, signHmac, signSample } from "../sources/index.ts";
 import { CONFIG_OPTION, ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
 import type { Given } from "./output.ts";
 import { addressOf, unknownSource } from "./send-commands.ts";
@@ -40,6 +39,7 @@ async function sign(file: string | undefined, options: SignOptions): Promise<voi
   }
   const [secret] = config.authentication.signing.secrets;
   if (secret === undefined) throw new UserError("SIGNING_SECRET is not set: there is nothing to sign with");
+  const { signHmac } = await import("../sources/index.ts");
   process.stdout.write(`${signHmac(secret, await read())}\n`);
 }
 
@@ -50,6 +50,7 @@ async function sourceHeaders(
   config: Awaited<ReturnType<typeof loadConfiguration>>["config"],
 ): Promise<Readonly<Record<string, string>>> {
   const { configuredSources, sourceUrl } = await import("../configured/index.ts");
+  const { SampleError, signSample } = await import("../sources/index.ts");
   const sources = await configuredSources(config);
   const configured = sources.find((one) => one.name === source);
   if (configured === undefined) throw unknownSource(source, sources);

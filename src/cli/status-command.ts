@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { AdminClient, CallbackRowView, OverviewView, SessionView } from "../admin-client/index.ts";
-import { APPLICATION_PREFIX, savedAdminToken } from "../config/index.ts";
 import { type AdminOptions, adminCommand, printAnswer } from "./call-admin.ts";
 import { outcomesText } from "./outcome-counts.ts";
 import { escapeControls, shortText, timeText, UTC_OPTION, type ZoneOptions } from "./output.ts";
@@ -29,6 +28,7 @@ async function readStatus({ session, overview, callbacks }: AdminClient): Promis
 
 /** Whether a folder has a project. Elsewhere the help says more than a receiver that does not respond. */
 export async function isProject(env: NodeJS.ProcessEnv, cwd: string): Promise<boolean> {
+  const { APPLICATION_PREFIX, savedAdminToken } = await import("../config/index.ts");
   if (env.ADMIN_TOKEN || env[`${APPLICATION_PREFIX}DATABASE_URL`]) return true;
   if (["ts", "mts", "js", "mjs"].some((end) => existsSync(join(cwd, `oncehook.config.${end}`)))) return true;
   return (await savedAdminToken(env, cwd)) !== undefined;
