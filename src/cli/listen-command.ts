@@ -1,8 +1,6 @@
 import { Command } from "commander";
+import type { ListenOptions } from "./listen.ts";
 import { ENV_OPTION } from "./load-configuration.ts";
-import type { Given, JsonOptions } from "./output.ts";
-
-export type ListenOptions = JsonOptions & Given<"since" | "state" | "env"> & Readonly<Record<"from" | "to", string>>;
 
 export function listenCommand(): Command {
   return new Command("listen")

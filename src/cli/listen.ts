@@ -4,17 +4,19 @@ import { z } from "zod";
 import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
 import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
 import { DAY_MS, isJsonObject, parseJson } from "../domain/index.ts";
-import type { ListenOptions } from "./listen-command.ts";
 import { loadEnvFile } from "./load-configuration.ts";
 import {
   coloredStatus,
   escapedJson,
   escapeLines,
   eventColumns,
+  type Given,
+  type JsonOptions,
   timeOfDay,
 } from "./output.ts";
 import { httpUrl, readInput, timeSpan, UserError, unexpected } from "./user-error.ts";
 
+export type ListenOptions = JsonOptions & Given<"since" | "state" | "env"> & Readonly<Record<"from" | "to", string>>;
 
 async function optionsOf({ from, to, since, state, json, env }: ListenOptions) {
   if (env !== undefined) loadEnvFile(env);
