@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { parseEnv } from "node:util";
 import type { Command } from "commander";
 import type { EnvironmentFile } from "../config/index.ts";
-import { type Finding, OF_THE_SERVER } from "../doctor/index.ts";
+import type { Finding } from "../doctor/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { escapeLines, JSON_OPTION, type JsonOptions, MARKS, printStyled } from "./output.ts";
 import { readInput } from "./user-error.ts";
@@ -23,6 +23,7 @@ export function doctorCommand(): Command {
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const { runDoctor } = await import("../app/index.ts");
+  const { OF_THE_SERVER } = await import("../doctor/index.ts");
   const { config, handlers, isApplication } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
   const all = await runDoctor(config, options.registered ?? [], files, handlers);
