@@ -52,6 +52,7 @@ const ABOUT = z.strictObject({
   deadline_seconds: z.number().nullable().describe("How long the platform waits for a response."),
   retry_hours: z.number().nullable().describe("How long it sends a callback again; 0 where it never does."),
   disables: z.string().nullable().describe("After what it disables or deletes an endpoint."),
+  lists_events: z.boolean().describe("Whether `reconcile` can ask it for events that never arrived."),
 });
 
 const ANSWER = z.strictObject({

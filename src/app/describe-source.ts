@@ -39,7 +39,8 @@ export function describeSource(
   };
 }
 
-function aboutOf({ preset, facts, credential, identity }: SourceDefinition, url: string): SourceView["about"] {
+function aboutOf(definition: SourceDefinition, url: string): SourceView["about"] {
+  const { preset, facts, credential, identity, listsEvents = false } = definition;
   const { title, docs, proof = "documented", deadlineSeconds, retryHours, disables } = facts;
   const proven = credential === undefined ? "" : ` ${title} proves each callback by ${credential}.`;
   return {
@@ -52,6 +53,7 @@ function aboutOf({ preset, facts, credential, identity }: SourceDefinition, url:
     deadline_seconds: deadlineSeconds ?? null,
     retry_hours: retryHours ?? null,
     disables: disables ?? null,
+    lists_events: listsEvents,
   };
 }
 

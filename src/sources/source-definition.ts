@@ -151,6 +151,8 @@ export interface SourceDefinition {
    * @throws TypeError for what the platform could not have sent
    */
   readonly signBody?: (body: Uint8Array, now: Date, isWrong: boolean) => Uint8Array;
+  /** Its platform lists events, so that `reconcile` can ask for those that never arrived. */
+  readonly listsEvents?: true;
   /** How events are found that never arrived; left out where that was not asked for, or the platform lists none. */
   readonly reconcile?: Reconciliation;
   /** A sample of a callback in the platform's shape, unsigned. @throws TypeError where none can be made */

@@ -290,6 +290,7 @@ it(
         await expectShown(missing.getByText("npx oncehook reconcile billing --since 2d --dry-run"));
         await page.goto("/sources/code");
         await expectShown(missing.getByText(/GitHub is not asked for events that never arrived/));
+        await expectShown(missing.getByText('reconcile: { apiKey: "…", every: "1h" }'));
       },
       {
         sources: {

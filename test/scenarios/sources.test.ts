@@ -116,6 +116,7 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
             identity: "signed id: a captured callback is a duplicate",
             deadline_seconds: 10,
             retry_hours: 72,
+            lists_events: true,
             disables: null,
           },
           addresses: [{ url, version: "by_header", event_types: ["invoice.*"] }],

@@ -107,7 +107,8 @@ function Tabs() {
           key={to}
           to={to}
           underline="never"
-          activeOptions={{ exact: true, includeSearch: false }}
+          // The page of a source belongs to the list.
+          activeOptions={{ exact: to !== "/sources", includeSearch: false }}
           activeProps={{ "aria-current": "page" }}
         >
           {label}

@@ -15,7 +15,10 @@ import { assertReconcilable, settingsOf } from "./source-settings.ts";
 
 export interface SourceParts
   extends SecretParts,
-    Pick<SourceDefinition, "preset" | "facts" | "hmac" | "signsAddress" | "sign" | "signBody" | "reconcile"> {
+    Pick<
+      SourceDefinition,
+      "preset" | "facts" | "hmac" | "signsAddress" | "sign" | "signBody" | "listsEvents" | "reconcile"
+    > {
   readonly settings: SourceSettings;
   /** The places from which the scheme reads the proof of a callback. */
   readonly credential: CredentialPlaces;

@@ -71,6 +71,7 @@ export function hmacPreset<Options extends HmacOptions = PresetOptions>(
       return {
         ...parts,
         secrets: [...parts.secrets, ...otherSecrets, ...(apiKey === undefined ? [] : [apiKey])],
+        ...(data.reconcile !== undefined && { listsEvents: true }),
         ...(reconcile !== undefined && { reconcile }),
       };
     },

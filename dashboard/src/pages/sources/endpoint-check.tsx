@@ -6,6 +6,8 @@ import { Problem } from "../../parts/page-states.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import { useMayChange } from "../../session.ts";
 
+const REACHED = "Reached: ";
+
 type LastCheck = { readonly at: string; readonly check: EndpointCheckView } | null;
 
 interface Props {
@@ -56,7 +58,13 @@ function CheckResult({ check, at }: ResultProps) {
           , at <Time at={at} isShort />
         </>
       )}
-      ). {(index === 0 || !reached) && <span className="quiet">{`${message} ${warning ?? ""}`}</span>}
+      ). {(index === 0 || !reached) && <span className="quiet">{`${findingOf(message)} ${warning ?? ""}`}</span>}
     </p>
   ));
+}
+
+/** The receiver's messages say first whether it was reached, as the line does. */
+function findingOf(message: string): string {
+  const finding = message.startsWith(REACHED) ? message.slice(REACHED.length) : message;
+  return finding.charAt(0).toUpperCase() + finding.slice(1);
 }

@@ -6,6 +6,8 @@ import type { SourceView } from "../../views.ts";
 import { Command } from "./command.tsx";
 import { hoursText } from "./retry-text.ts";
 
+const SETTING = 'reconcile: { apiKey: "…", every: "1h" }';
+
 interface Props {
   readonly source: SourceView;
   readonly details: UseQueryResult<SourceDetailsView>;
@@ -19,12 +21,7 @@ export function Reconciliation({ source: { source, about }, details: { data } }:
     <section aria-labelledby="reconcile">
       <h2 id="reconcile">Missing events</h2>
       {data === undefined && <p className="quiet">Reading the reconciliation</p>}
-      {data?.reconcile === null && (
-        <p className="quiet">
-          {about.title} is not asked for events that never arrived. Where its preset has reconcile, set it in
-          oncehook.config.ts.
-        </p>
-      )}
+      {data?.reconcile === null && <NotAsked about={about} />}
       {data !== undefined && data.reconcile !== null && (
         <>
           <ReconcileFacts of={data.reconcile} />
@@ -33,6 +30,20 @@ export function Reconciliation({ source: { source, about }, details: { data } }:
         </>
       )}
     </section>
+  );
+}
+
+/** @param about of a platform; the setting of those that can be asked */
+function NotAsked({ about: { title, lists_events } }: { readonly about: NonNullable<SourceView["about"]> }) {
+  if (!lists_events)
+    return <p className="quiet">{title} has no list of its events that could be asked for those that never arrived.</p>;
+  return (
+    <>
+      <p className="quiet">
+        {title} is not asked for events that never arrived. In oncehook.config.ts the source takes the key of its API:
+      </p>
+      <Command text={SETTING} what="setting" />
+    </>
   );
 }
 

@@ -17,7 +17,7 @@ export function SlowestCallbacks({ history }: { readonly history: SourceHistoryV
         </span>
       </h3>
       {slowest.length === 0 && (
-        <p className="quiet">
+        <p className="slowest-none">
           {totals.callbacks === 0
             ? `No callback came in ${SPAN_TEXT[span]}.`
             : "The callback log does not hold the slowest ones any more."}
