@@ -10,7 +10,8 @@ import { LatencyChart } from "./latency-chart.tsx";
 import { SlowestCallbacks } from "./slowest-callbacks.tsx";
 
 const route = getRouteApi("/inside/sources/$name");
-const EVERY_MS = 15_000;
+/** A period of a longer span changes more slowly. */
+const EVERY_MS = { hour: 15_000, day: 60_000, month: 300_000 } as const;
 
 /** How long the callbacks of a source took over time, and the slowest ones. */
 export function LatencyHistory({ source }: { readonly source: string }) {
@@ -19,7 +20,7 @@ export function LatencyHistory({ source }: { readonly source: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ["source", source, "history", span],
     queryFn: () => api.sources.history(source, span),
-    refetchInterval: EVERY_MS,
+    refetchInterval: EVERY_MS[span],
     placeholderData: keepPreviousData,
   });
   return (
