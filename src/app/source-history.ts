@@ -1,5 +1,12 @@
 import type { SourceHistoryView } from "../admin/index.ts";
-import { latencyQuantile, OVERVIEW_RANGES, type OverviewRange, periodStart } from "../domain/index.ts";
+import {
+  AFTER_RESPONSE,
+  latencyQuantile,
+  OVERVIEW_RANGES,
+  type OverviewRange,
+  outcomeGroup,
+  periodStart,
+} from "../domain/index.ts";
 import type { RollupSlot, SlowCallback, Store } from "../store/index.ts";
 import type { SourceFacts } from "./source-health.ts";
 
@@ -20,7 +27,8 @@ export async function sourceHistory(
 ): Promise<SourceHistoryView> {
   const { stepSeconds, steps } = OVERVIEW_RANGES[span];
   const first = periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
-  const rows = await store.rollups.ofSource(span, first, source);
+  const counts = await store.rollups.ofSource(span, first, source);
+  const rows = counts.filter(({ outcome }) => isEvent(outcome));
   const bySlot = Map.groupBy(rows, ({ slot }) => slot);
   const slow = await slowestOf(store, source, slowestSlots(bySlot), stepSeconds);
   return {
@@ -38,6 +46,11 @@ export async function sourceHistory(
     slowest: slow.callbacks.map(presentSlow),
     is_complete: slow.isComplete,
   };
+}
+
+/** Not a request without an event, and no second count of a callback. */
+function isEvent(outcome: string): boolean {
+  return outcomeGroup(outcome) !== undefined && !AFTER_RESPONSE.some((one) => one === outcome);
 }
 
 function latencyOf(rows: readonly RollupSlot[]) {

@@ -22,6 +22,14 @@ const delivered = defineHandler({
   data: z.looseObject({}),
   handle: () => ({}),
 });
+const broken = defineHandler({
+  source: "shop",
+  type: "order.broken",
+  data: z.looseObject({}),
+  handle() {
+    throw new Error("down");
+  },
+});
 const sourcesOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN }).sources;
 
 describeFullOnPostgres("one source in the admin API on %s", (dialect) => {
@@ -83,6 +91,19 @@ describeFullOnPostgres("one source in the admin API on %s", (dialect) => {
         expect(is_complete).toBe(true);
       },
       { sources: { shop: shop() } },
+    ));
+
+  it("its history counts each callback once, and no endpoint check", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        for (const id of ["o1", "o2"]) await deliverToShop(receiver, { id, type: "order.broken" });
+        await until(async () => (await receiver.count("oncehook_failures", "state = 'exhausted'")) === 2);
+        await sourcesOf(receiver).check("shop");
+        const { totals, slowest } = await sourcesOf(receiver).history("shop", "hour");
+        expect([totals.callbacks, slowest.map(({ event_id }) => event_id).sort()]).toEqual([2, ["o1", "o2"]]);
+      },
+      { sources: { shop: shop({ answer: "after", retry: { for: "0s" } }) }, handlers: [broken] },
     ));
 
   it("its details have the types that no handler takes, and the last endpoint check", () =>

@@ -33,7 +33,7 @@ const STEPS: StepSizes = { first: 64, most: 2_000 };
 
 /** The part of one source in the callback log, by reads that are bounded whatever the log holds. */
 export class SourceActivity extends Area {
-  /** The slowest callbacks first, among those that a time budget allows to read, newest first. */
+  /** The slowest callbacks of events first, among those that a time budget allows to read, newest first. */
   async slowest({ source, from, to }: SourcePeriod, { limit, budgetMs }: { limit: number; budgetMs: number }) {
     const range = await idsBetween(this.database, { from, to }, NEWEST);
     const callbacks: SlowCallback[] = [];
@@ -43,7 +43,7 @@ export class SourceActivity extends Area {
       const rows = await this.read<SlowCallback>`
         SELECT id, received_at, event_type, event_id, outcome, response_status, processing_ms FROM oncehook_callbacks
         WHERE id < ${below} AND id >= ${last?.id ?? range.from} AND source = ${source}
-          AND received_at >= ${from} AND received_at < ${to}
+          AND received_at >= ${from} AND received_at < ${to} AND outcome NOT IN ('endpoint_check', 'handshake')
         ORDER BY processing_ms DESC, id DESC LIMIT ${limit}`;
       callbacks.push(...rows);
       callbacks.sort((one, other) => other.processingMs - one.processingMs).splice(limit);
