@@ -104,7 +104,7 @@ it("callbacks that came while another page was open are in the list", { timeout:
       await sendMany(receiver, "before", 1);
       await openActivity(page);
       await page.getByRole("link", { name: "Settings" }).click();
-      await expectShown(page.getByRole("heading", { name: "Audit log" }));
+      await expectShown(page.getByRole("heading", { name: "Configuration" }));
       await receiver.send(payment({ event_id: "between" }));
       await page.goBack();
       await expectShown(rowsOf(page).filter({ hasText: "between" }));

@@ -34,7 +34,7 @@ it("the time zone stands in the address, holds on the next page, and goes again"
       await page.getByRole("button", { name: "UTC", exact: true }).click();
       await expect.poll(hour, { timeout: PATIENCE_MS }).toBe((local + 19) % 24);
       await page.getByRole("link", { name: "Settings" }).click();
-      await expectShown(page.getByRole("heading", { name: "Audit log" }));
+      await expectShown(page.getByRole("heading", { name: "Configuration" }));
       expect(new URL(page.url()).search).toBe("?tz=utc");
       await page.getByRole("button", { name: "Local", exact: true }).click();
       await expect.poll(() => new URL(page.url()).search, { timeout: PATIENCE_MS }).toBe("");
