@@ -17,6 +17,7 @@ import { openOf } from "./panel/opened.ts";
 import { NotFound, PageError } from "./parts/error-pages.tsx";
 import {
   auditSearch,
+  backfillSearch,
   configurationSearch,
   overviewSearch,
   parseSearch,
@@ -140,6 +141,13 @@ const replays = createRoute({
   component: lazyRouteComponent(() => import("./pages/problems/replays-page.tsx"), "ReplaysPage"),
 });
 const replay = createRoute({ getParentRoute: () => replays, path: "$id" });
+const backfills = createRoute({
+  getParentRoute: () => inside,
+  path: "/problems/backfills",
+  validateSearch: backfillSearch,
+  component: lazyRouteComponent(() => import("./pages/problems/backfills-page.tsx"), "BackfillsPage"),
+});
+const backfill = createRoute({ getParentRoute: () => backfills, path: "$id" });
 const failures = createRoute({
   getParentRoute: () => inside,
   path: "/failures",
@@ -232,7 +240,7 @@ const audit = createRoute({
 });
 
 const SETTINGS = [configuration, checks, storage, background, alerts, auditLog] as const;
-const PAGES = [overview, activity, problems, replays, sources, source, sandbox, ...SETTINGS] as const;
+const PAGES = [overview, activity, problems, replays, backfills, sources, source, sandbox, ...SETTINGS] as const;
 const EARLIER_ADDRESSES = [callbacks, callback, event, refused, failures, bulkReplays, notifications, audit] as const;
 
 export function createPages(queries: QueryClient) {
@@ -243,6 +251,7 @@ export function createPages(queries: QueryClient) {
         ...[overview, activity, sources, source, sandbox],
         problems.addChildren([problem]),
         replays.addChildren([replay]),
+        backfills.addChildren([backfill]),
         ...SETTINGS,
         ...EARLIER_ADDRESSES,
       ]),

@@ -47,6 +47,11 @@ export function sandboxSearch(raw: Raw): { readonly source?: string } {
   return picked(raw, ["source"] as const);
 }
 
+/** Of the backfills: the handler for which one is to be started. */
+export function backfillSearch(raw: Raw): { readonly handler?: string | undefined } {
+  return picked(raw, ["handler"] as const);
+}
+
 /** Of the configuration: a part of a name or value, and whether defaults are shown. */
 export function configurationSearch(raw: Raw): { readonly find?: string; readonly show?: "all" | undefined } {
   return { ...picked(raw, ["find"] as const), ...(raw.show === "all" ? { show: "all" } : {}) };

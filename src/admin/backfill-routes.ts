@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { unfinishedText } from "../retry/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
@@ -32,6 +33,7 @@ const START = operation({
     200: ["What it would do.", "BackfillPreview"],
     201: ["Started.", "Backfill"],
     404: "There is no such handler.",
+    409: "Another backfill of the same events is not over; the error names it.",
     503: "The receiver starts or drains.",
   },
 });
@@ -80,7 +82,9 @@ export function registerBackfills(app: FastifyInstance, deps: AdminDependencies)
     if (problem !== undefined) throw new HttpError(404, problem);
     if (request.query.dry_run) return presentBackfillPreview(await backfills.preview(asked));
     const createdBy = requireCaller(request).actor;
-    const backfill = presentBackfill(await store.backfills.create({ ...asked, perSecond, createdBy }, clock.now()));
+    const started = await store.backfills.start({ ...asked, perSecond, createdBy }, clock.now());
+    if (!started.isNew) throw new HttpError(409, unfinishedText(started.backfill));
+    const backfill = presentBackfill(started.backfill);
     log.info({ backfill: backfill.id, handler, actor: createdBy }, "an operator began a backfill");
     return reply.code(201).send(backfill);
   });

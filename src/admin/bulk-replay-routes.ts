@@ -2,11 +2,11 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
+import { tryBulkReplay } from "./bulk-replay-trial.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentBulkReplay, presentUnreplayed } from "./present.ts";
-import { presentDryRun } from "./present-replay.ts";
 import * as input from "./request-parameters.ts";
-import type { BulkReplayTrialView, BulkReplayView } from "./schemas.ts";
+import type { BulkReplayView } from "./schemas.ts";
 
 const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };
 const START_BULK = operation({
@@ -17,7 +17,7 @@ const START_BULK = operation({
   description:
     "Those that are there now, one after the other, each as a single replay. A failure that fails again stays one and is not tried twice. " +
     "With the scope `events` it is of handled events: each is run again once, and keeps its result where that fails. It needs a `reason`, and a source in its filter. " +
-    "With `dry_run` it counts them, and makes the dry run of the first one.",
+    "With `dry_run` it counts them, and runs the first 20 in transactions that it rolls back, for ten seconds at most.",
   querystring: { dry_run: input.flag.describe("Only of handled events.") },
   // All failures need an explicit, empty filter.
   body: z.strictObject({
@@ -78,7 +78,7 @@ export function registerBulkReplays(app: FastifyInstance, deps: AdminDependencie
     const isDryRun = request.query.dry_run;
     assertScope({ scope, filter: fields, reason, isDryRun });
     const filter = input.bulkFilter(fields);
-    if (isDryRun) return reply.send(await tryFirst(filter, deps));
+    if (isDryRun) return reply.send(await tryBulkReplay(filter, deps));
     const asked = { scope, filter, reason, perSecond, createdBy: requireCaller(request).actor };
     const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
     log.info({ ...bulk }, "an operator began a bulk replay");
@@ -140,24 +140,4 @@ function assertScope({ scope, filter, reason, isDryRun }: AskedBulk): void {
       400,
       "reason: missing; say why the events are run again, or ask with ?dry_run=true, which needs none",
     );
-}
-
-/** How many there are, and what running the first one again would do. */
-async function tryFirst(
-  filter: ReturnType<typeof input.bulkFilter>,
-  deps: AdminDependencies,
-): Promise<BulkReplayTrialView> {
-  const { store, clock } = deps;
-  const { total, ...range } = await store.handledEvents.count(filter);
-  // No bulk replay has this id: nothing was run or noted for it.
-  const [first] = await store.handledEvents.next({ id: 0, filter, ...range, startedAt: clock.now().toISOString() }, 1);
-  if (first === undefined) return { total, first: null };
-  const { source, eventId: event_id } = first;
-  const result = await deps.dryRunHandled({ source, eventId: event_id });
-  if (result === "absent") return { total, first: null };
-  if (result.kind === "skipped") return { total, first: { source, event_id, replay: null, skipped: result.message } };
-  return {
-    total,
-    first: { source, event_id, replay: presentDryRun(result.outcome, result.dryRun, deps), skipped: null },
-  };
 }

@@ -15,6 +15,7 @@ const PAGES = [
   "/problems",
   "/problems/:id",
   "/problems/replays/:id",
+  "/problems/backfills/:id",
   "/callbacks",
   "/callbacks/:id",
   "/events/:source/:event_id",

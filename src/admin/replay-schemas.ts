@@ -64,6 +64,13 @@ export const BULK_REPLAY_TRIAL = view("What a bulk replay of handled events woul
     })
     .nullable()
     .describe("The first of them; null where there is none."),
+  sample: z
+    .strictObject({
+      run: z.int(),
+      skipped: z.int().describe("Without anything to run them from, such as an original."),
+      failed: z.array(z.strictObject({ source: z.string(), event_id: z.string(), reason: z.string() })),
+    })
+    .describe("The first 20 at most, each run and rolled back, and those that would fail."),
 });
 
 export const EVENT_REPLAY = z.strictObject({

@@ -17,6 +17,7 @@ import {
   newLease,
   previewBackfill,
   runSample,
+  unfinishedText,
   workOn,
 } from "../retry/index.ts";
 import { type BackfillCounts, MaintenanceError, type NewBackfill, type StoredBackfill } from "../store/index.ts";
@@ -51,7 +52,7 @@ const NEVER = new AbortController().signal;
 /**
  * Hands the history of a handler's types to it, beside a receiver or without one. It runs no handler: each event is accepted,
  * and a receiver runs it. When the process is killed, a receiver continues once the lease has expired.
- * @throws MaintenanceError where there is no such handler, MigrationError for a dry run in an older schema. StartError
+ * @throws MaintenanceError where there is no such handler, or another backfill of it is not over; MigrationError for a dry run in an older schema. StartError
  *   if the database cannot be opened
  */
 export async function backfillOnce(loaded: Loaded, request: BackfillRequest): Promise<BackfillReport> {
@@ -93,7 +94,8 @@ async function firstPass(request: BackfillRequest, receiver: Receiver): Promise<
   const { handler, perSecond } = request;
   const lease = newLease(receiver);
   const asked = { ...askedIn(request), perSecond, createdBy: CREATED_BY };
-  const started = await backfills.create(asked, lease.now, lease);
+  const { backfill: started, isNew } = await backfills.start(asked, lease.now, lease);
+  if (!isNew) throw new MaintenanceError(unfinishedText(started));
   const ended = await workOn(started, { owner: lease.owner, stopping: NEVER }, receiver);
   const { counts, state } = ended ?? (await backfills.get(started.id)) ?? started;
   return { handler, id: started.id, state, ...counts, sample: NO_SAMPLE, unapplied: [] };

@@ -18,10 +18,12 @@ import {
   withFailureFilter,
 } from "./look-up-commands.ts";
 import { counted, escapeControls, type Given, printResult } from "./output.ts";
-import { type HandledOptions, handledFilter, mayStart, trialHead } from "./replay-handled-events.ts";
+import { type HandledOptions, handledFilter, mayStart, sampleLine, trialHead } from "./replay-handled-events.ts";
 import { UserError } from "./user-error.ts";
 
 const MARGIN_MS = 5_000;
+/** For so long the receiver goes on with the sample of a dry run. */
+const SAMPLE_MS = 10_000;
 const MISSING_REASON = 'error: --reason: missing; say why it is run again, as --reason "the tax was wrong"';
 const BULK_OPTIONS = [
   "--handled",
@@ -195,9 +197,9 @@ async function replayManyHandled(options: BulkOptions, command: Command): Promis
   if (force === true && dryRun === true) command.error("error: --force writes, and --dry-run does not: leave one out");
   if (force === true && reason === undefined) command.error(MISSING_REASON);
   const filter = handledFilter(options);
-  const longestMs = async (config: Config) => (await maxAttemptMs(config)) + MARGIN_MS;
+  const longestMs = async (config: Config) => (await maxAttemptMs(config)) + SAMPLE_MS + MARGIN_MS;
   const words = (trial: BulkReplayTrialView) =>
-    trialHead(trial) + (trial.first?.replay == null ? "" : replaySummary(trial.first.replay));
+    trialHead(trial) + (trial.first?.replay == null ? "" : replaySummary(trial.first.replay)) + sampleLine(trial);
   const isJson = options.json === true;
   const trial = await callAdmin(options, ({ bulkReplays }) => bulkReplays.dryRunHandled(filter), longestMs);
   if (!isJson || force !== true) printResult(options, trial, () => words(trial));

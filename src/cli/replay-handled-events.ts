@@ -1,6 +1,6 @@
 import type { BulkReplayTrialView, HandledFilter } from "../admin-client/index.ts";
 import { durationMs } from "../domain/index.ts";
-import { counted, type Given } from "./output.ts";
+import { counted, escapeControls, type Given } from "./output.ts";
 import { UsageError } from "./user-error.ts";
 
 export interface HandledOptions extends Given<"source" | "type" | "from" | "to" | "reason"> {
@@ -34,6 +34,15 @@ function timeOf(option: string, text: string): string {
 export function mayStart({ first }: BulkReplayTrialView): boolean {
   const outcome = first?.replay?.outcome;
   return outcome === undefined || outcome === "success" || outcome === "rejected";
+}
+
+/** How the first ones went, where several were run. */
+export function sampleLine({ sample: { run, skipped, failed } }: BulkReplayTrialView): string {
+  if (run + skipped < 2) return "";
+  const [first] = failed;
+  const example =
+    first === undefined ? "" : escapeControls(`, such as ${first.source}/${first.event_id}: ${first.reason}`);
+  return `Of the first ${run + skipped}, ${run - failed.length} would succeed, ${skipped} be skipped, ${failed.length} fail${example}\n`;
 }
 
 export function trialHead({ total, first }: BulkReplayTrialView): string {

@@ -164,3 +164,15 @@ async function sorterOf(targets: readonly BackfillTarget[], { includesFormer }: 
     return [former === undefined ? result : { kind: "heldBack", handler: former }];
   };
 }
+
+/** An event may have several originals, and would be accepted with the first of them. */
+export function firstOfEach(): (result: BackfillResult) => boolean {
+  const accepted = new Set<string>();
+  return (result) => {
+    if (result.kind !== "accepted") return true;
+    const key = keyText(result.target.key);
+    const isFirst = !accepted.has(key);
+    accepted.add(key);
+    return isFirst;
+  };
+}

@@ -1,5 +1,6 @@
 import { fitsTypePattern, keySourceOf, PLATFORM } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
+import type { StoredBackfill } from "../store/index.ts";
 import { handlerNameOf } from "./backfill-events.ts";
 
 interface Configured {
@@ -28,6 +29,14 @@ export function handlerProblem(
   if (named.length === 0) return `no handler of ${source} is named ${JSON.stringify(name)}${listOf(names)}`;
   if (eventType === null || named.some(({ type }) => fitsTypePattern(type, eventType))) return undefined;
   return `no handler of ${handler} takes ${JSON.stringify(eventType)}${listOf(named.map(({ type }) => type))}`;
+}
+
+/** Why no other backfill may start beside this one, and what to do. */
+export function unfinishedText({ id, handler, eventType, state }: StoredBackfill): string {
+  const what = `backfill ${id} of ${handler}${eventType === null ? "" : `, ${eventType},`}`;
+  return state === "paused"
+    ? `${what} is paused: resume it or cancel it (oncehook backfills ${id} --resume, or --cancel)`
+    : `${what} is running, and takes the same events: wait for its end, or cancel it (oncehook backfills ${id} --cancel)`;
 }
 
 function listOf(names: readonly string[]): string {

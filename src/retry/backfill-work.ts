@@ -7,6 +7,7 @@ import { withResult } from "./backfill-counts.ts";
 import {
   type BackfillResult,
   type BackfillTarget,
+  firstOfEach,
   handlerNameOf,
   type SortedItem,
   type SortingParts,
@@ -110,9 +111,11 @@ class BackfillRun {
     );
     const advanced = await this.#advance(backfill, ofOriginals, (accepted) => {
       const isAccepted = ({ key }: BackfillTarget) => accepted.has(keyText(key)) || taken.has(keyText(key));
-      const ended = results.map(
-        (one): BackfillResult => (one.kind === "accepted" && !isAccepted(one.target) ? { kind: "alreadyTaken" } : one),
-      );
+      const isFirst = firstOfEach();
+      const ended = results.map((one): BackfillResult => {
+        const isTaken = one.kind === "accepted" && !(isAccepted(one.target) && isFirst(one));
+        return isTaken ? { kind: "alreadyTaken" } : one;
+      });
       // The first pass has counted the others.
       const counted = position.phase === "late" ? ended.filter(({ kind }) => kind === "accepted") : ended;
       return { position, counts: counted.reduce(withResult, backfill.counts) };

@@ -1,7 +1,6 @@
-import { keyText } from "../domain/index.ts";
 import { type BackfillCounts, type NewBackfill, NO_BACKFILL_COUNTS } from "../store/index.ts";
 import { withResult } from "./backfill-counts.ts";
-import { type BackfillResult, type BackfillTarget, sortOut } from "./backfill-events.ts";
+import { type BackfillResult, type BackfillTarget, firstOfEach, sortOut } from "./backfill-events.ts";
 import { historyOf } from "./backfill-history.ts";
 import { type BackfillParts, historyRange, inChunks } from "./backfill-work.ts";
 
@@ -54,16 +53,4 @@ export async function previewBackfill(
     if (performance.now() > endsAt) return { ...counts, isComplete: false, sample };
   }
   return { ...counts, isComplete: true, sample };
-}
-
-/** An event may have several originals, and would be accepted with the first of them. */
-function firstOfEach(): (result: BackfillResult) => boolean {
-  const accepted = new Set<string>();
-  return (result) => {
-    if (result.kind !== "accepted") return true;
-    const key = keyText(result.target.key);
-    const isFirst = !accepted.has(key);
-    accepted.add(key);
-    return isFirst;
-  };
 }

@@ -1,7 +1,7 @@
 export { type BackfillPreview, previewBackfill } from "./backfill.ts";
 export type { BackfillTarget } from "./backfill-events.ts";
 export { createBackfillPoller } from "./backfill-poller.ts";
-export { handlerProblem } from "./backfill-request.ts";
+export { handlerProblem, unfinishedText } from "./backfill-request.ts";
 export { runSample } from "./backfill-sample.ts";
 export { workOn } from "./backfill-work.ts";
 export { createBulkReplayPoller } from "./bulk-replay.ts";

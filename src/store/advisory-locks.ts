@@ -5,4 +5,6 @@ export const ADVISORY_LOCKS = {
   captures: 7_140_231_902,
   /** Of copying into the database. */
   copy: 7_140_231_903,
+  /** Of starting a backfill. */
+  backfills: 7_140_231_904,
 } as const;

@@ -39,7 +39,7 @@ const ranFor = async (target: Target, keySource = "shop") =>
 
 describeFullOnPostgres("a backfill on %s", (dialect) => {
   it(
-    "a handler added after ten events were stored runs each of them once, beside redeliveries and another backfill",
+    "a handler added after ten events were stored runs each of them once, beside redeliveries, and another backfill is refused",
     { tags: fullOnPostgres(dialect) },
     () =>
       withMigrated(dialect, async (target) => {
@@ -57,13 +57,11 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
           const redeliver = async () => {
             for (const id of IDS) expect((await deliverToShop(receiver, { id, time: 1_700_000_000 })).status).toBe(200);
           };
-          const [one, other] = await Promise.all([
-            backfill(target, handlers),
-            backfill(target, handlers),
-            redeliver(),
-            redeliver(),
-          ]);
-          expect((one?.accepted ?? 0) + (other?.accepted ?? 0)).toBe(10);
+          const one = backfill(target, handlers);
+          await until(async () => (await receiver.count("oncehook_backfills")) === 1);
+          await expect(backfill(target, handlers)).rejects.toThrow("backfill 1 of shop is running, and takes the same");
+          await Promise.all([redeliver(), redeliver()]);
+          expect((await one).accepted).toBe(10);
           await until(async () => (await ranFor(target)).length >= 10);
           await redeliver();
           expect(await backfill(target, handlers)).toMatchObject({ accepted: 0, alreadyTaken: 10 });
@@ -306,7 +304,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
       });
     }));
 
-  it("a backfill that is killed and started again has each event run once", { tags: "full" }, () =>
+  it("a backfill that is killed, cancelled and started again has each event run once", { tags: "full" }, () =>
     withMigrated(dialect, async (target) => {
       await storeTen(target);
       const child = await runChild("test/support/backfill-child.ts", [target.dialect, target.url]);
@@ -316,6 +314,8 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
         const taken = await receiver.count("oncehook_backfilled");
         expect(taken).toBeGreaterThanOrEqual(3);
         expect(taken).toBeLessThan(10);
+        await expect(backfill(target, handlers)).rejects.toThrow("cancel it (oncehook backfills 1 --cancel)");
+        expect((await receiver.admin("/api/v1/backfills/1/cancel", { method: "POST" })).status).toBe(200);
         expect(await backfill(target, handlers)).toMatchObject({
           accepted: 10 - taken,
           alreadyTaken: taken,

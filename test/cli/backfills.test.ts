@@ -12,12 +12,18 @@ it("oncehook backfills lists backfills, shows one, and pauses, resumes and cance
       const env = { ...CHILD_ENVIRONMENT, ADMIN_TOKEN: TOKEN, ADMIN_PORT: new URL(receiver.adminOrigin).port };
       const run = (...args: string[]) => runCommandLine(["backfills", ...args], env);
       expect((await run()).stdout).toBe("no backfill was started\n");
-      const started = await receiver.admin("/api/v1/backfills", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ handler: "shop#audit", since: "2026-01-01T00:00:00Z" }),
-      });
-      expect(started.status).toBe(201);
+      const start = () =>
+        receiver.admin("/api/v1/backfills", {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ handler: "shop#audit", since: "2026-01-01T00:00:00Z" }),
+        });
+      expect((await start()).status).toBe(201);
+      const second = await start();
+      expect([second.status, second.body.error]).toEqual([
+        409,
+        "backfill 1 of shop#audit is running, and takes the same events: wait for its end, or cancel it (oncehook backfills 1 --cancel)",
+      ]);
       const row = (state: string) => new RegExp(`^1 +${state} +shop#audit +all +0 +0 +0 +token `, "m");
       expect((await run()).stdout).toMatch(row("running"));
       expect((await run("1", "--pause")).stdout).toMatch(row("paused"));

@@ -100,12 +100,13 @@ describe("a handled event at the command line", () => {
       expect([code, stderr]).toEqual([1, expect.stringContaining("404")]);
     }));
 
-  it("handled events of a source and a time are counted, their first one run dry, and nothing is changed", () =>
+  it("handled events of a source and a time are counted, the first ones run dry, and nothing is changed", () =>
     withHandled(async (run, receiver) => {
       await receiver.send(event("taxed", {}, { event_id: "evt_2" }));
       const args = ["replay", "--handled", "--source", "platform", "--type", "taxed", "--from", "1h"];
       const { code, stdout, stderr } = await run(...args);
-      expect([code, stdout]).toEqual([1, `2 handled events; the first one is platform/evt_1\n${DRY}`]);
+      const sample = "Of the first 2, 2 would succeed, 0 be skipped, 0 fail\n";
+      expect([code, stdout]).toEqual([1, `2 handled events; the first one is platform/evt_1\n${DRY}${sample}`]);
       expect(stderr).toContain('add --force --reason "why"');
       const asked = await run(...args, "--dry-run", "--json");
       expect(asked.code).toBe(0);

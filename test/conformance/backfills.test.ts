@@ -41,6 +41,32 @@ describe.each(DIALECTS)("backfills on %s", (dialect) => {
       expect(await backfills.get(99)).toBeUndefined();
     }));
 
+  it("a backfill of the same handler and type is not started before the first pass of another one is over", () =>
+    withStore(dialect, async (store) => {
+      const { backfills } = store;
+      const start = (over: object, seconds = 1) => backfills.start({ ...ASKED, ...over }, at(seconds));
+      const first = await backfills.start({ ...ASKED, eventType: "order" }, T0, lease("a"));
+      expect(first.isNew).toBe(true);
+      const { id } = first.backfill;
+      for (const over of [{}, { handler: "shop" }, { eventType: "order" }])
+        expect(await start(over)).toMatchObject({ isNew: false, backfill: { id } });
+      await backfills.change(id, "paused", at(2));
+      expect(await start({})).toMatchObject({ isNew: false, backfill: { id, state: "paused" } });
+      await backfills.change(id, "running", at(3));
+      for (const over of [{ eventType: "refund" }, { handler: "shop#crm" }, { handler: "shopping" }])
+        expect((await start(over)).isNew).toBe(true);
+      const late = { position: { phase: "late" }, counts: NO_BACKFILL_COUNTS } as const;
+      await backfills.accept({ id, owner: "a", until: at(60) }, [], () => late, at(4));
+      expect((await start({ eventType: "order" })).isNew).toBe(true);
+    }));
+
+  it("of many backfills that start at once, one is new", () =>
+    withStore(dialect, async ({ backfills }) => {
+      const started = await Promise.all(Array.from({ length: 8 }, () => backfills.start(ASKED, T0)));
+      expect(started.filter(({ isNew }) => isNew)).toHaveLength(1);
+      expect(await backfills.list({ limit: 10 })).toHaveLength(1);
+    }));
+
   it("one process at a time has the lease of a backfill, and another one after its end or release", () =>
     withStore(dialect, async ({ backfills }) => {
       const { id } = await backfills.create(ASKED, T0, lease("command"));

@@ -16,6 +16,7 @@ const PAGES = [
   ["/problems", "Problems"],
   ["/problems/replays", "Bulk replays"],
   ["/problems/replays/1", "Bulk replays"],
+  ["/problems/backfills", "Backfills"],
   ["/sources", "Sources"],
   ["/sources/platform", "platform"],
   ["/sandbox", "Sandbox"],

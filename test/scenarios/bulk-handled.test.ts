@@ -117,7 +117,7 @@ describeFullOnPostgres("a bulk replay of handled events on %s", (dialect) => {
       { ...OPTIONS, env: { KEEP_ORIGINALS: "0" } },
     ));
 
-  it("its dry run needs no reason, counts the events, runs the first one dry, and starts nothing", () =>
+  it("its dry run needs no reason, counts the events, runs the first ones dry, and starts nothing", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -131,6 +131,7 @@ describeFullOnPostgres("a bulk replay of handled events on %s", (dialect) => {
             skipped: null,
             replay: { outcome: "success", dry_run: true, result: { tax: 2 } },
           },
+          sample: { run: 3, skipped: 0, failed: [] },
         });
         expect(await receiver.count("oncehook_bulk_replays")).toBe(0);
         expect(await effectsOf(receiver)).toEqual([
@@ -139,7 +140,7 @@ describeFullOnPostgres("a bulk replay of handled events on %s", (dialect) => {
           ["evt_2", 1],
         ]);
         const none = await start(receiver, { filter: { source: "platform", event_type: "none" } }, "?dry_run=true");
-        expect(none.body).toEqual({ total: 0, first: null });
+        expect(none.body).toEqual({ total: 0, first: null, sample: { run: 0, skipped: 0, failed: [] } });
       },
       OPTIONS,
     ));

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, keyText } from "../../domain/index.ts";
+import { ADVISORY_LOCKS } from "../advisory-locks.ts";
 import { Area, assign, equal, type IdRow, insert, type Query, rowList, run } from "../database.ts";
 import type { BulkReplayState } from "./bulk-replays.ts";
 import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
@@ -59,6 +60,12 @@ export interface StoredBackfill extends NewBackfill {
   readonly endedAt: string | null;
 }
 
+/** `isNew`: it was started now. */
+export interface StartedBackfill {
+  readonly backfill: StoredBackfill;
+  readonly isNew: boolean;
+}
+
 export interface BackfillProgress extends Pick<StoredBackfill, "position" | "counts"> {
   /** No process goes on before. */
   readonly dueAt?: Date;
@@ -91,8 +98,29 @@ const RUNNING = sql`state = 'running'`;
 class LeaseLost extends Error {}
 
 export class Backfills extends Area {
-  /** @param lease of the process that works on it from the start; without one a receiver takes it up */
-  async create(asked: NewBackfill, now: Date, lease?: Lease): Promise<StoredBackfill> {
+  /**
+   * Starts a backfill, unless another one is still to give events to one of its handlers. That one is returned then. One in
+   * its second pass is none: it looks only at what was at work as it started.
+   * @param lease of the process that works on it from the start; without one a receiver takes it up
+   */
+  start(asked: NewBackfill, now: Date, lease?: Lease): Promise<StartedBackfill> {
+    const { dialect } = this.database;
+    return this.database.transact(async (query) => {
+      if (dialect === "postgres") await run(query, sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.backfills})`);
+      const unfinished = sql`SELECT ${COLUMNS} FROM oncehook_backfills WHERE state IN ('running', 'paused') ORDER BY id`;
+      const { rows } = await run<BackfillRow>(query, unfinished);
+      const other = rows.map(toBackfill).find((one) => one.position.phase !== "late" && isForSame(one, asked));
+      if (other !== undefined) return { backfill: other, isNew: false };
+      return { backfill: await this.insert(query, asked, now, lease), isNew: true };
+    });
+  }
+
+  /** Starts one, whatever else runs. */
+  create(asked: NewBackfill, now: Date, lease?: Lease): Promise<StoredBackfill> {
+    return this.insert(this.database.write, asked, now, lease);
+  }
+
+  private async insert(query: Query, asked: NewBackfill, now: Date, lease?: Lease): Promise<StoredBackfill> {
     const { includesFormer, ...given } = asked;
     const row = {
       ...given,
@@ -105,7 +133,8 @@ export class Backfills extends Area {
       leasedUntil: lease?.until ?? null,
       startedAt: now,
     };
-    const { rows } = await this.write<BackfillRow>`${insert("oncehook_backfills", row)} RETURNING ${COLUMNS}`;
+    const inserted = sql`${insert("oncehook_backfills", row)} RETURNING ${COLUMNS}`;
+    const { rows } = await run<BackfillRow>(query, inserted);
     return toBackfill(rows[0] as BackfillRow);
   }
 
@@ -229,6 +258,13 @@ async function insertAccepted(query: Query, { receivedAt, ...event }: Backfilled
   const row = { ...event, ...UNRUN, firstFailedAt: receivedAt, lastFailedAt: now, nextAttemptAt: now };
   const statement = sql`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO NOTHING`;
   return (await run(query, statement)).changes > 0;
+}
+
+/** Whether two backfills give events to one handler: `stripe` stands for all of its handlers, `stripe#audit` too. */
+function isForSame(one: NewBackfill, other: NewBackfill): boolean {
+  const [a, b] = [one.handler, other.handler];
+  const isSameHandler = a === b || a.startsWith(`${b}#`) || b.startsWith(`${a}#`);
+  return isSameHandler && (one.eventType === null || other.eventType === null || one.eventType === other.eventType);
 }
 
 interface BackfillRow extends Omit<StoredBackfill, "position" | "counts" | "includesFormer"> {

@@ -40,7 +40,7 @@ interface StartProps {
   readonly trial: Awaited<ReturnType<typeof api.bulkReplays.dryRunHandled>>;
 }
 
-function Start({ filter, trial: { total, first } }: StartProps) {
+function Start({ filter, trial: { total, first, sample } }: StartProps) {
   const [reason, setReason] = useState("");
   const [perSecond, setPerSecond] = useState(USUAL_RATE);
   const navigate = useNavigate();
@@ -58,6 +58,7 @@ function Start({ filter, trial: { total, first } }: StartProps) {
       </Text>
       {first.skipped !== null && <Text>It would be skipped: {first.skipped}</Text>}
       {first.replay !== null && <ReplayOutcome replay={first.replay} />}
+      <SampleLine sample={sample} />
       <TextInput label="Reason" value={reason} onChange={({ currentTarget }) => setReason(currentTarget.value)} />
       <RateInput value={perSecond} change={setPerSecond} />
       {start.isError && <Problem error={start.error} title="It could not be started" />}
@@ -65,6 +66,25 @@ function Start({ filter, trial: { total, first } }: StartProps) {
         Run {events} again
       </Button>
     </Stack>
+  );
+}
+
+/** How the first 20 went, where there are several. */
+function SampleLine({ sample: { run, skipped, failed } }: Pick<StartProps["trial"], "sample">) {
+  const [first] = failed;
+  if (run + skipped < 2) return null;
+  return (
+    <section className="result-line" data-tone={first === undefined ? "success" : "failed"} aria-label="Sample">
+      <p>
+        Of the first {run + skipped}, run dry: {run - failed.length} would succeed, {skipped} would be skipped,{" "}
+        {failed.length} would fail.
+      </p>
+      {first !== undefined && (
+        <p>
+          Such as {first.event_id}: {first.reason}
+        </p>
+      )}
+    </section>
   );
 }
 

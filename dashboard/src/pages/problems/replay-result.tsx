@@ -1,9 +1,10 @@
 import { Progress } from "@mantine/core";
 import type { BulkReplayView } from "oncehook/admin-client";
+import { api } from "../../client.ts";
 import type { Tone } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Time } from "../../parts/time.tsx";
-import { ReplayActions } from "./replay-actions.tsx";
+import { WorkActions } from "./work-actions.tsx";
 
 /** Red where any event failed again, green only where all of them have ended without one. */
 export function replayTone({ state, failed }: BulkReplayView): Tone {
@@ -52,7 +53,10 @@ export function ReplayResult({ replay, hasLink = false }: Props) {
           </PageLink>
         </p>
       )}
-      <ReplayActions replay={replay} />
+      <WorkActions what="bulk replay" id={id} state={state} api={api.bulkReplays} queryKey="bulk-replays">
+        {done} of {total} are done and stay so; the others stay as they are. It cannot be resumed: only a new one
+        replays them.
+      </WorkActions>
     </section>
   );
 }

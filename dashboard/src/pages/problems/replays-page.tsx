@@ -44,6 +44,9 @@ export function ReplaysPage() {
     <div className="list-page">
       <div className="list-top">
         <PageTitle title="Bulk replays">
+          <PageLink to="/problems/backfills" underline="hover">
+            Backfills
+          </PageLink>
           <PageLink to="/problems" underline="hover">
             Problems
           </PageLink>

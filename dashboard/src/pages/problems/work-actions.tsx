@@ -2,7 +2,7 @@ import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { BulkReplayView } from "oncehook/admin-client";
-import { api } from "../../client.ts";
+import type { ReactNode } from "react";
 import { Confirm } from "../../parts/dialog.tsx";
 import { Problem } from "../../parts/page-states.tsx";
 import { useMayChange } from "../../session.ts";
@@ -17,15 +17,26 @@ const POSSIBLE: Readonly<Record<BulkReplayView["state"], readonly Action[]>> = {
   done: [],
 };
 
-/** Pauses, resumes or ends a bulk replay. */
-export function ReplayActions({ replay: { id, state, done, total } }: { readonly replay: BulkReplayView }) {
+interface Props {
+  /** Such as `bulk replay`; the question names it. */
+  readonly what: string;
+  readonly id: number;
+  readonly state: BulkReplayView["state"];
+  readonly api: Readonly<Record<Action, (id: number) => Promise<unknown>>>;
+  readonly queryKey: string;
+  /** The state in which a cancelled one leaves its events. */
+  readonly children: ReactNode;
+}
+
+/** Pauses, resumes or ends long work, such as a bulk replay. */
+export function WorkActions({ what, id, state, api, queryKey, children }: Props) {
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
   const act = useMutation({
-    mutationFn: (action: Action) => api.bulkReplays[action](id),
+    mutationFn: (action: Action) => api[action](id),
     onSettled: () => {
       asking.close();
-      return queries.invalidateQueries({ queryKey: ["bulk-replays"] });
+      return queries.invalidateQueries({ queryKey: [queryKey] });
     },
   });
   const actions = POSSIBLE[state];
@@ -47,15 +58,14 @@ export function ReplayActions({ replay: { id, state, done, total } }: { readonly
       </Group>
       {act.isError && <Problem error={act.error} title="It could not be done" />}
       <Confirm
-        title="Cancel this bulk replay?"
+        title={`Cancel this ${what}?`}
         action="Cancel it"
         isOpen={isAsking}
         isBusy={act.isPending}
         onConfirm={() => act.mutate("cancel")}
         onClose={asking.close}
       >
-        {done} of {total} are done and stay so; the others stay as they are. It cannot be resumed: only a new one
-        replays them.
+        {children}
       </Confirm>
     </>
   );
