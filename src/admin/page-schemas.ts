@@ -93,9 +93,7 @@ const SOURCE = z.strictObject({
   activity: ACTIVITY.describe("The last 24 hours. Counts of other processes may be some seconds behind."),
   authenticated_by: z.string().describe("How the methods are combined, in words."),
   authentication: z.array(AUTHENTICATION),
-  has_tenant_secrets: z
-    .boolean()
-    .describe("Whether each tenant has secrets of its own; `GET /api/v1/sources/{source}/tenants` has their uses."),
+  has_tenant_secrets: z.boolean().describe("By tenant: `GET /api/v1/sources/{source}/tenants` has their uses."),
   offered_secrets: OFFERED_SECRETS,
 });
 
