@@ -6,7 +6,6 @@ export const time = () => z.string().meta({ format: "date-time" });
 export const object = () => z.record(z.string(), z.unknown());
 export const view = <Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) =>
   z.strictObject(shape).describe(description);
-
 /** PostgreSQL's text holds no NUL, so that a request with one is refused. */
 export const NO_NUL = "^[^\\u0000]*$";
 /** Any stored text may be asked for, in a path too. */
