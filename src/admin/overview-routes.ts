@@ -7,6 +7,7 @@ import {
   type OverviewRange,
   type Problem,
   periodStart,
+  refusalMessage,
 } from "../domain/index.ts";
 import type { RollupSlot, StoredCredentialUse } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
@@ -113,7 +114,9 @@ function needsAttention(
   });
   const refused = open
     .filter(({ kind }) => kind === "refusal")
-    .map(({ count, title, remedy }) => ({ kind: "refused_source", count, message: `${title}: ${remedy}` }));
+    .map(({ count, title, since, remedy }) => ({
+      ...{ kind: "refused_source", count, message: refusalMessage({ title, since, remedy: remedy ?? "" }) },
+    }));
   return [...refused, ...problems.filter(({ count }) => count > 0)];
 }
 

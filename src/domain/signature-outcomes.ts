@@ -41,9 +41,9 @@ export interface RefusedSource {
   readonly remedy: string;
   /** By the hour, the 24 hours up to now. */
   readonly hourly: readonly number[];
-  /** One sentence, with the numbers. */
+  /** One sentence, with the numbers; a list shows `since` beside it, in the zone of its reader. */
   readonly title: string;
-  /** With the remedy. */
+  /** With `since` and the remedy. */
   readonly message: string;
 }
 
@@ -105,7 +105,7 @@ export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, s
   const from = since ?? isoOf(counts.lastAuthentic);
   const ofBefore = before.authentic + before.wrong + before.unsigned;
   const title =
-    `${source}: ${count} callbacks refused (${outcome}), none authentic since ${from.slice(0, 16).replace("T", " ")} UTC; ` +
+    `${source}: ${count} callbacks refused (${outcome}), none authentic; ` +
     `in the day before that ${before.authentic} of ${ofBefore} were`;
   return {
     source,
@@ -116,8 +116,13 @@ export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, s
     remedy,
     hourly,
     title,
-    message: `${title}: ${remedy}`,
+    message: refusalMessage({ title, since: from, remedy }),
   };
+}
+
+/** For a text without a time beside it. @param since in ISO 8601 */
+export function refusalMessage({ title, since, remedy }: Pick<RefusedSource, "title" | "since" | "remedy">): string {
+  return `${title}, the last one at ${since.slice(0, 16).replace("T", " ")} UTC: ${remedy}`;
 }
 
 const COMPARE = "compare its secret with the platform's";

@@ -46,10 +46,13 @@ it.each(DIALECTS)("a source of which all callbacks are refused for an hour is na
     await add("github", DEAD);
     for (const [index, [, history]] of NOT_DEAD.entries()) await add(`s${index}`, history);
     const since = new Date(Math.floor((now.getTime() - 120 * MINUTE) / MINUTE) * MINUTE).toISOString();
-    const message =
-      `github: 137 callbacks refused (signature_mismatch), none authentic since ${since.slice(0, 16).replace("T", " ")} UTC; ` +
-      "in the day before that 5702 of 5702 were: compare its secret with the platform's";
-    expect(await store.refusedSources.list(now)).toMatchObject([{ source: "github", count: 137, since, message }]);
+    const title =
+      "github: 137 callbacks refused (signature_mismatch), none authentic; in the day before that 5702 of 5702 were";
+    const last = `${since.slice(0, 16).replace("T", " ")} UTC`;
+    const message = `${title}, the last one at ${last}: compare its secret with the platform's`;
+    expect(await store.refusedSources.list(now)).toMatchObject([
+      { source: "github", count: 137, since, title, message },
+    ]);
 
     const { refusedSources } = store;
     const deps = { store: store.alerts, refusedSources, kinds: new Set(["signatures"] as const), isSameQuarter: true };
@@ -121,7 +124,7 @@ describeFullOnPostgres("refused callbacks on %s", (dialect) => {
       clock.now = new Date(clock.now.getTime() + 10_000);
       await send(20, { secret: "another secret", from: PLATFORM });
       const message = expect.stringMatching(
-        `^shop: 20 callbacks refused \\(signature_mismatch\\), none authentic since ${since} UTC; .*: Compare `,
+        `^shop: 20 callbacks refused \\(signature_mismatch\\), none authentic; .*, the last one at ${since} UTC: Compare `,
       );
       expect(await refusedOf(receiver)).toEqual([{ kind: "refused_source", count: 20, message }]);
       const config = testConfig(receiver.target);

@@ -2,6 +2,7 @@ import { useSyncExternalStore } from "react";
 import { timeParts, useTimeZone } from "./time-zone.tsx";
 
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const SHORT = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const UNITS = [
   ["day", 86_400],
   ["hour", 3_600],
@@ -37,11 +38,23 @@ export function Time({ at, relative = false, isShort = false }: Props) {
   );
 }
 
+/** How long ago a time is. The text changes once a minute at most; its title has the time. */
+export function Age({ at }: { readonly at: string }) {
+  const zone = useTimeZone();
+  const { date, clock } = timeParts(at, zone);
+  return (
+    <time dateTime={at} title={`${date} ${clock} (${at})`}>
+      <Distance to={new Date(at)} isShort />
+    </time>
+  );
+}
+
 /** Goes on with the time, as long as it is shown. */
-function Distance({ to }: { readonly to: Date }) {
+function Distance({ to, isShort = false }: { readonly to: Date; readonly isShort?: boolean }) {
   const seconds = Math.round((to.getTime() - useClock()) / 1000);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
-  return RELATIVE.format(Math.round(seconds / size), unit);
+  if (!isShort) return RELATIVE.format(Math.round(seconds / size), unit);
+  return unit === "second" ? SHORT.format(0, "second") : SHORT.format(Math.round(seconds / size), unit);
 }
 
 const EVERY_MS = 1_000;

@@ -8,7 +8,7 @@ export function guessFrom(body: Uint8Array): Finding {
     return { code: "truncated", message: `The body ends inside its JSON, after ${body.length} bytes.` };
   return {
     code: "unknown",
-    message: "The signature matches none of the known secrets, with none of the changes that were tried.",
+    message: "The callback was signed with a secret that this receiver does not have, or its body was changed since.",
   };
 }
 

@@ -178,7 +178,7 @@ export class Problems extends Area {
   }
 }
 
-const FAILURE_REMEDY = "Mend the cause, make a dry run of one event, then replay them all, or discard them.";
+const FAILURE_REMEDY = "Mend the cause, make a dry run of one event, then replay them all.";
 const DELIVERY_REMEDY = "Mend the channel, then deliver them all again.";
 
 function common({ id, count, isAtLeast, states, firstSeen, lastSeen, hours }: ProblemGroup, now: Date) {

@@ -91,7 +91,7 @@ const HEADERS: readonly RefusedCase[] = [
   ]),
 ];
 
-const NONE = "matches none of the known secrets";
+const NONE = "signed with a secret that this receiver does not have";
 const key = (title: string, secret: string, used: string | Uint8Array, message: string): RefusedCase => ({
   ...sent(title, mac(BODY, used), ["secret_format", message]),
   accepted: [secret],

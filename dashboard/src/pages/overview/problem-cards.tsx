@@ -5,6 +5,7 @@ import { ALERT_TEXTS } from "../../parts/alert-texts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { MuteButton } from "../../parts/mute-button.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
+import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { Time } from "../../parts/time.tsx";
 import { useMayChange } from "../../session.ts";
 import type { AlertView } from "../../views.ts";
@@ -64,9 +65,9 @@ export function ProblemCards({ overview: { problems, alerts, needs_attention }, 
 }
 
 const KINDS: Readonly<Record<string, { readonly label: string; readonly tone: string; readonly step: string }>> = {
-  failure: { label: "failed", tone: "failed", step: "Dry run, then replay" },
-  refusal: { label: "refused", tone: "refused", step: "See the remedy" },
-  delivery: { label: "not delivered", tone: "failed", step: "Deliver again" },
+  failure: { label: "failed", tone: "failed", step: PROBLEM_STEPS.failure },
+  refusal: { label: "refused", tone: "refused", step: PROBLEM_STEPS.refusal },
+  delivery: { label: "not delivered", tone: "failed", step: PROBLEM_STEPS.delivery },
 };
 
 function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {
@@ -202,7 +203,7 @@ function Card({ head, link, since, step, action }: CardProps) {
       <div className="card-foot">
         {since !== undefined && (
           <span>
-            since <Time at={since} />
+            since <Time at={since} relative />
           </span>
         )}
         <span className="card-step">{step}</span>

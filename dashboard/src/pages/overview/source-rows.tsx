@@ -7,7 +7,9 @@ import { DeadlineShare, SourceState } from "../../parts/source-state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useSourceHealth } from "../../parts/use-sources.ts";
 
-const HEADS = ["Source", "Handled", "Refused", "Failed", "p99 of deadline", "Last callback", "State"];
+const HEADS = ["Source", "State", "Handled", "Refused", "Failed", "p99 of deadline", "Last callback"];
+/** Sources that need attention come first. */
+const STATES: readonly SourceHealthView["state"][] = ["failing", "refusing", "silent", "ok", "idle"];
 
 /** One row a source: its last hour, its p99 against its deadline, and whether it has gone silent. */
 export function SourceRows() {
@@ -29,7 +31,7 @@ export function SourceRows() {
             </tr>
           </thead>
           <tbody>
-            {data.items.map((source) => (
+            {data.items.toSorted(byState).map((source) => (
               <SourceRow key={source.source} of={source} />
             ))}
           </tbody>
@@ -39,6 +41,10 @@ export function SourceRows() {
   );
 }
 
+function byState(one: SourceHealthView, other: SourceHealthView): number {
+  return STATES.indexOf(one.state) - STATES.indexOf(other.state);
+}
+
 function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...times } }: { of: SourceHealthView }) {
   const counts = outcomeCounts(outcomes);
   return (
@@ -46,6 +52,9 @@ function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...t
       <th scope="row">
         <SourceLink source={source} />
       </th>
+      <td>
+        <SourceState state={state} />
+      </td>
       {(["handled", "refused", "failed"] as const).map((outcome) => (
         <td key={outcome}>
           <Figure count={counts[outcome]} search={{ source, from, outcome }} label={`${outcome} of ${source}`} />
@@ -58,11 +67,8 @@ function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...t
       </td>
       <td>
         <PageLink to="/activity" search={{ source }} underline="hover" className="figure">
-          <Time at={last_callback_at} />
+          <Time at={last_callback_at} isShort />
         </PageLink>
-      </td>
-      <td>
-        <SourceState state={state} />
       </td>
     </tr>
   );

@@ -22,7 +22,7 @@ export function StateSentence({ overview, isStale }: Props) {
         <>{isStale ? "No problem was open at the last update" : "No problem is open"}. </>
       ) : (
         <>
-          <PageLink to="/problems" className="figure">
+          <PageLink to="/problems" underline="hover" className="figure">
             {problems.open === 1 ? "1 problem is open" : `${problems.open} problems are open`}
           </PageLink>
           .{" "}
@@ -40,7 +40,7 @@ export function StateSentence({ overview, isStale }: Props) {
       {waiting > 0 && (
         <>
           {" "}
-          <PageLink to="/problems" search={{ failure_state: "waiting" }}>
+          <PageLink to="/problems" search={{ failure_state: "waiting" }} underline="hover" className="figure">
             {waiting === 1 ? "1 event waits" : `${waiting} events wait`} for a retry
           </PageLink>
           {next_attempt_at !== null && (

@@ -1,9 +1,10 @@
 import { Button } from "@mantine/core";
 import type { ProblemView } from "oncehook/admin-client";
 import { memo } from "react";
+import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Age } from "../../parts/time.tsx";
 import { MuteProblem } from "./mute-problem.tsx";
 import { countText, problemCause, problemOutcome } from "./problem-text.ts";
 
@@ -31,8 +32,9 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
   const { id, kind, source, state, hourly, since, first_seen, last_seen } = problem;
   const { label, tone } = problemOutcome(problem);
   const { what, why } = problemCause(problem);
+  const isPlain = state === "open" && problem.reopened === 0;
   return (
-    <ListRow id={id} index={index} top={top} className="problem-row" isOpen={isOpen}>
+    <ListRow id={id} index={index} top={top} className={`problem-row${isPlain ? " plain" : ""}`} isOpen={isOpen}>
       <Cell name="outcome">
         <span className="outcome" data-tone={state === "resolved" ? "quiet" : tone}>
           {label}
@@ -44,10 +46,10 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
       <Cell name="source">{source}</Cell>
       <Cell name="count">{state === "resolved" ? "–" : countText(problem)}</Cell>
       <Cell name="first">
-        <Time at={kind === "refusal" ? since : first_seen} isShort />
+        <Age at={kind === "refusal" ? since : first_seen} />
       </Cell>
       <Cell name="last">
-        <Time at={last_seen} isShort />
+        <Age at={last_seen} />
       </Cell>
       <Cell name="hours">
         <Sparkline hourly={hourly} tone={tone} />
@@ -62,9 +64,9 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
               size="compact-sm"
               variant="default"
               onClick={() => open(problem)}
-              aria-label={`${STEPS[kind]}: ${what} of ${source}`}
+              aria-label={`${PROBLEM_STEPS[kind]}: ${what} of ${source}`}
             >
-              {STEPS[kind]}
+              {PROBLEM_STEPS[kind]}
             </Button>
             <MuteProblem problem={problem} isIcon />
           </>
@@ -73,9 +75,6 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
     </ListRow>
   );
 });
-
-/** The next step; each begins in the panel, where its effect is said. */
-const STEPS = { failure: "Dry run", refusal: "Remedy", delivery: "Deliver" } as const;
 
 export function StateText({ problem }: { readonly problem: ProblemView }) {
   const { state, reopened, resolved_at, muted_until, muted_by } = problem;
