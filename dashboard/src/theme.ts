@@ -58,7 +58,7 @@ export const THEME = createTheme({
     NumberInput: { defaultProps: { size: "xs" } },
     PasswordInput: { defaultProps: { size: "sm" } },
     SegmentedControl: { defaultProps: { size: "xs" } },
-    Textarea: { defaultProps: { size: "xs" } },
+    Textarea: { defaultProps: { size: "sm" } },
   },
   respectReducedMotion: true,
   cursorType: "pointer",

@@ -56,6 +56,22 @@ it.each([
   ),
 );
 
+it("a row on a telephone has its source and its reason", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(payment({}, { amount: "ten" }));
+      await openActivity(page);
+      for (const cell of [".cell-source", ".cell-reason"])
+        expect((await rowsOf(page).first().locator(cell).boundingBox())?.width).toBeGreaterThan(20);
+      const counts = page.getByRole("group", { name: "Outcomes" });
+      await expectShown(counts.getByRole("button", { name: "Failed 0" }));
+      expect(await counts.evaluate((group) => group.scrollWidth <= group.clientWidth)).toBe(true);
+    },
+    { env: OPEN },
+    { viewport: { width: 390, height: 844 } },
+  ),
+);
+
 it("the list reads on to the oldest callback, and draws only the rows in view", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
@@ -187,7 +203,10 @@ it(
         await expect.poll(() => rowsOf(page).count(), { timeout: PATIENCE_MS }).toBe(2);
         await expectShown(rowsOf(page).filter({ hasText: /unverified evt_forged/ }));
         await expectShown(rowsOf(page).getByText(/data\.amount: /));
-        expect(new URL(page.url()).search).toBe("?outcome=refused");
+        await rowsOf(page).filter({ hasText: "evt_forged" }).click();
+        const head = page.getByRole("complementary", { name: "Callback" }).locator(".panel-id");
+        await expect.poll(() => head.textContent()).toBe("evt_forgedunverifiedCopy event id");
+        expect(new URL(page.url()).searchParams.get("outcome")).toBe("refused");
       },
       { env: OPEN },
     ),

@@ -63,6 +63,23 @@ it("four causes with 69 failures are four problems, and each has its count and i
   );
 });
 
+it("a problem says how many of its events wait for a retry, and when the next one comes", { timeout: LIMIT_MS }, () => {
+  const { handlers } = breaking({ paid: "no row" });
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await fail(receiver, "paid", 2);
+      await page.goto("/problems");
+      await signIn(page);
+      await rowOf(page, "no row").click();
+      await expectShown(panelOf(page).getByText(/^2 wait for a retry, the next one at /));
+      const lines = panelOf(page).getByRole("list", { name: "Events of this problem" }).getByRole("listitem");
+      await expect.poll(() => lines.first().textContent()).toMatch(/waits for a retry1 attempt, next retry at /);
+    },
+    { handlers, env: { ...OPEN, RETRY_MAX: "3" } },
+    WIDE,
+  );
+});
+
 it("j and k go through the problems, Enter opens one, and Escape closes it", { timeout: LIMIT_MS }, () => {
   return withFailures({ paid: [2, "no row"], order: [1, "no sku"] }, async ({ page }) => {
     await rowOf(page, "no sku").waitFor();

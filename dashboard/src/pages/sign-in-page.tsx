@@ -7,6 +7,7 @@ import { Problem } from "../parts/page-states.tsx";
 import { PageTitle } from "../parts/page-title.tsx";
 import { signInSearch } from "../search.ts";
 import { SESSION } from "../session.ts";
+import { Brand } from "../shell/brand.tsx";
 import { EnvironmentBadge } from "../shell/environment-badge.tsx";
 
 const route = getRouteApi("/sign-in");
@@ -23,6 +24,7 @@ export function SignInPage() {
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper withBorder p="xl" w="100%" maw={420}>
+        <Brand isMark />
         <PageTitle title="Sign in to Oncehook">
           <EnvironmentBadge environment={data?.environment ?? null} />
         </PageTitle>
@@ -64,6 +66,7 @@ function TokenForm() {
           description="ADMIN_TOKEN of the receiver; in development it is in data/, and the start says so."
           autoComplete="current-password"
           required
+          withAsterisk={false}
           error={isStatus(signIn.error, 401) ? "This is not the receiver's admin token." : undefined}
         />
         <Button type="submit" loading={signIn.isPending}>

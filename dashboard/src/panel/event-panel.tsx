@@ -7,6 +7,7 @@ import { claimedBy } from "../parts/claimed.ts";
 import { Loading, Problem } from "../parts/page-states.tsx";
 import { SourceLink } from "../parts/source-link.tsx";
 import { Time } from "../parts/time.tsx";
+import { EventIdLine } from "./event-id-line.tsx";
 import { FailureActionResult, type FinishedReplay } from "./failure-action-result.tsx";
 import { FailureActions } from "./failure-actions.tsx";
 import { openedBy } from "./opened.ts";
@@ -50,6 +51,7 @@ export function EventPanel({ id, close }: Props) {
       {callback === undefined && history === undefined && error === null && <Loading what="the callback" />}
       {(callback !== undefined || history !== undefined) && (
         <>
+          <EventIdLine callback={callback} history={key} />
           <ResultLine callback={callback} history={key} />
           <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
           <div className="panel-actions">

@@ -125,7 +125,6 @@ export function Statements({ statements, omitted }: StatementsProps) {
       <Rows
         caption="Statements in the order in which they ran"
         columns={[
-          { head: "No.", cell: ({ number }) => number },
           { head: "Statement", cell: (statement) => <StatementText statement={statement} /> },
           { head: "Rows", cell: ({ rows }) => rows ?? "failed" },
         ]}

@@ -17,7 +17,9 @@ export function Dialog({ title, size = "md", isOpen, close, children }: Props) {
       <Modal.Content>
         <Modal.Body pt="md">
           <Group justify="space-between" wrap="nowrap" mb="md">
-            <Modal.Title fw={700}>{title}</Modal.Title>
+            <Modal.Title fw={700} fz="xl">
+              {title}
+            </Modal.Title>
             <Modal.CloseButton aria-label="Close" />
           </Group>
           {children}

@@ -9,14 +9,21 @@ interface Props {
   /** Values that the receiver knows; any other may be typed. */
   readonly options: readonly string[];
   readonly apply: (value: string | undefined) => void;
+  /** A value in the words of the page; the value itself where it is left out. */
+  readonly labelOf?: ((value: string) => string) | undefined;
 }
 
+const asItIs = (value: string) => value;
+
 /** One filter. Open, it has a field that completes what is typed. */
-export function FilterChip({ label, value, options, apply }: Props) {
+export function FilterChip({ label, value, options, apply, labelOf = asItIs }: Props) {
   const [typed, setTyped] = useState("");
-  const fitting = options.filter((one) => one.toLowerCase().includes(typed.toLowerCase()));
+  const fitting = options.filter((one) =>
+    [one, labelOf(one)].some((text) => text.toLowerCase().includes(typed.toLowerCase())),
+  );
+  const shown = value === undefined ? undefined : labelOf(value);
   return (
-    <Chip label={label} value={value} clear={() => apply(undefined)}>
+    <Chip label={label} value={shown} clear={() => apply(undefined)}>
       {(close) => {
         const choose = (chosen: string) => {
           apply(chosen === "" ? undefined : chosen);
@@ -27,12 +34,12 @@ export function FilterChip({ label, value, options, apply }: Props) {
           <form
             onSubmit={(event: FormEvent) => {
               event.preventDefault();
-              choose(typed.trim());
+              choose(options.find((one) => labelOf(one) === typed.trim()) ?? typed.trim());
             }}
           >
             <TextInput
               aria-label={label}
-              placeholder={value ?? `${label}…`}
+              placeholder={shown ?? `${label}…`}
               value={typed}
               onChange={({ currentTarget }) => setTyped(currentTarget.value)}
               data-autofocus
@@ -42,7 +49,7 @@ export function FilterChip({ label, value, options, apply }: Props) {
               {fitting.map((one) => (
                 <li key={one}>
                   <button type="button" aria-pressed={one === value} onClick={() => choose(one)}>
-                    {one}
+                    {labelOf(one)}
                     {one === value && <Icon name="check" size={14} />}
                   </button>
                 </li>

@@ -1,5 +1,10 @@
+interface Props {
+  /** Without the name. */
+  readonly isMark?: boolean;
+}
+
 /** The mark: an arrow that comes back to its point once. */
-export function Brand() {
+export function Brand({ isMark = false }: Props) {
   return (
     <span className="brand">
       <svg width="20" height="20" viewBox="0 0 32 32" aria-hidden="true">
@@ -8,7 +13,7 @@ export function Brand() {
         <path d="m18 17 4-4 4 4" />
         <circle cx="10" cy="8" r="2.6" />
       </svg>
-      <span className="brand-name">Oncehook</span>
+      {!isMark && <span className="brand-name">Oncehook</span>}
     </span>
   );
 }

@@ -69,7 +69,12 @@ interface EventIdProps {
 }
 
 function EventId({ id, claimed, searched }: EventIdProps) {
-  if (id !== null) return <Marked text={id} parts={searched} />;
+  if (id !== null)
+    return (
+      <span title={id}>
+        <Marked text={id} parts={searched} />
+      </span>
+    );
   if (claimed === undefined) return <span className="quiet">–</span>;
   return (
     <>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../client.ts";
 import { FilterChip } from "../../parts/filter-chip.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { outcomeLabel } from "../../parts/outcome.ts";
 import type { ActivitySearch } from "./activity-filters.ts";
 import { TimeChip } from "./time-chip.tsx";
 
@@ -12,8 +13,6 @@ const OUTCOMES = [
   "ignored",
   "refused",
   "failed",
-  "success",
-  "already_processed",
   "accepted",
   "handshake",
   "rejected",
@@ -68,6 +67,7 @@ export function FilterBar({ search, change }: Props) {
           label={label}
           value={search[name]}
           options={options[name] ?? []}
+          labelOf={name === "outcome" ? outcomeLabel : undefined}
           apply={(value) => change({ [name]: value })}
         />
       ))}

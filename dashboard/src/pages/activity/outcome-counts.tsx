@@ -32,7 +32,7 @@ export function OutcomeCounts({ search, change }: Props) {
           <span className="outcome" data-tone={tone}>
             {label}
           </span>
-          <span className="number">{counts === undefined ? "" : COUNT.format(counts[name])}</span>
+          {counts !== undefined && <span className="number">{COUNT.format(counts[name])}</span>}
         </button>
       ))}
     </fieldset>

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Time } from "../../parts/time.tsx";
 
@@ -10,21 +11,25 @@ export interface EventLine {
   readonly open: string;
   readonly state: string;
   readonly error: string | null;
+  /** In place of the error. */
+  readonly note?: ReactNode;
 }
+
+const STATES: Readonly<Record<string, string>> = { waiting: "waits for a retry" };
 
 /** Events that share a cause, a line each; their panel has their stacks. */
 export function EventLines({ label, lines }: { readonly label: string; readonly lines: readonly EventLine[] }) {
   return (
     <ol className="event-lines" aria-label={label}>
-      {lines.map(({ key, at, name, open, state, error }) => (
+      {lines.map(({ key, at, name, open, state, error, note }) => (
         <li key={key}>
           <Time at={at} />
           <PageLink to="/activity" search={{ open }} underline="hover" className="event-id">
             {name}
           </PageLink>
-          <span className="quiet">{state.replaceAll("_", " ")}</span>
+          <span className="quiet">{STATES[state] ?? state.replaceAll("_", " ")}</span>
           <span className="quiet" title={error ?? undefined}>
-            {error?.replaceAll("`", "")}
+            {note ?? error?.replaceAll("`", "")}
           </span>
         </li>
       ))}

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { ProblemDetailView, ProblemView } from "oncehook/admin-client";
-import { useState } from "react";
+import type { FailureView, ProblemDetailView, ProblemView } from "oncehook/admin-client";
+import { type ReactNode, useState } from "react";
 import { api } from "../../client.ts";
 import { FailureActionResult, type FinishedReplay } from "../../panel/failure-action-result.tsx";
 import { openOf } from "../../panel/opened.ts";
@@ -15,9 +15,10 @@ import { Time } from "../../parts/time.tsx";
 import { type EventLine, EventLines } from "./event-lines.tsx";
 import { ProblemActions } from "./problem-actions.tsx";
 import { ProblemStack } from "./problem-stack.tsx";
-import { problemCause, problemEvents, problemOutcome } from "./problem-text.ts";
+import { COUNT, problemCause, problemEvents, problemOutcome } from "./problem-text.ts";
 import { RefusalFacts } from "./refusal-facts.tsx";
 import { ReplayResult } from "./replay-result.tsx";
+import { useFailures } from "./use-failures.ts";
 import { useReplays } from "./use-replays.ts";
 
 const EVERY_MS = 10_000;
@@ -108,6 +109,7 @@ function Summary({ problem }: { readonly problem: ProblemView }) {
         {problemEvents(problem)} {problem.kind === "delivery" ? "failed" : label} since <Time at={since} relative />,
         the last one at <Time at={last_seen} />
       </p>
+      {problem.kind === "failure" && <Retries problem={problem} />}
       <p>{problemCause(problem).why}</p>
       {remedy !== null && <p className="remedy">{plain(remedy)}</p>}
       {state === "muted" && (
@@ -123,12 +125,34 @@ function Summary({ problem }: { readonly problem: ProblemView }) {
   );
 }
 
+/** Events that are retried by themselves. The next retry is known only where all of them were read. */
+function Retries({ problem: { id, states } }: { readonly problem: ProblemView }) {
+  const { data = [] } = useFailures(id);
+  const { waiting = 0 } = states;
+  if (waiting === 0) return null;
+  const times = data.filter(({ state }) => state === "waiting").flatMap(({ next_attempt_at: at }) => at ?? []);
+  const next = times.length < waiting ? undefined : times.toSorted()[0];
+  return (
+    <p>
+      {COUNT.format(waiting)} {waiting === 1 ? "waits" : "wait"} for a retry
+      {next !== undefined && (
+        <>
+          , the next one at <Time at={next} relative />
+        </>
+      )}
+    </p>
+  );
+}
+
 interface EventsProps {
   readonly problem: ProblemView;
   readonly events: ProblemDetailView["events"];
 }
 
 function Events({ problem, events }: EventsProps) {
+  const isFailure = problem.kind === "failure";
+  const { data = [] } = useFailures(problem.id, isFailure);
+  const failures = new Map(data.map((failure) => [openOf(failure), failure]));
   if (events.length === 0) return null;
   return (
     <section>
@@ -141,8 +165,30 @@ function Events({ problem, events }: EventsProps) {
           problemEvents(problem)
         )}
       </h3>
-      <EventLines label="Events of this problem" lines={events.map(lineOf)} />
+      <EventLines
+        label="Events of this problem"
+        lines={events.map((event, index) => {
+          const line = lineOf(event, index);
+          // The error is that of all lines, and stands above them.
+          return isFailure ? { ...line, error: null, note: <Attempts failure={failures.get(line.open)} /> } : line;
+        })}
+      />
     </section>
+  );
+}
+
+function Attempts({ failure }: { readonly failure: FailureView | undefined }): ReactNode {
+  if (failure === undefined) return null;
+  const { attempts, state, next_attempt_at } = failure;
+  return (
+    <>
+      {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
+      {state === "waiting" && next_attempt_at !== null && (
+        <>
+          , next retry at <Time at={next_attempt_at} />
+        </>
+      )}
+    </>
   );
 }
 

@@ -1,0 +1,22 @@
+import type { CallbackView, EventHistoryView } from "oncehook/admin-client";
+import { claimedBy } from "../parts/claimed.ts";
+import { Copy } from "../parts/copy.tsx";
+
+interface Props {
+  readonly callback: CallbackView | undefined;
+  readonly history: EventHistoryView | undefined;
+}
+
+/** The event's id, to copy; without an authentic event, the id that the callback claims. */
+export function EventIdLine({ callback, history }: Props) {
+  const authentic = history?.event_id ?? callback?.event_id ?? undefined;
+  const id = authentic ?? (callback === undefined ? undefined : claimedBy(callback).id);
+  if (id === undefined) return null;
+  return (
+    <div className="panel-id">
+      <code>{id}</code>
+      {authentic === undefined && <em className="unverified">unverified</em>}
+      <Copy text={id} what="event id" />
+    </div>
+  );
+}
