@@ -89,6 +89,7 @@ describe("GET /api/v1/search", () => {
       expect(await texts("outcome:fa")).toEqual(
         ["failed", "handler_failed", "commit_failed", "handshake_failed"].map((outcome) => `outcome:${outcome}`),
       );
+      expect((await texts("outcome:ign")).filter((text) => text === "outcome:ignored")).toHaveLength(1);
       expect(await texts("type:pay")).toEqual(["type:payment_notify"]);
       expect(await texts("since:")).toEqual(["since:1h", "since:24h", "since:3d", "since:7d", "since:30d"]);
       conforms(`${SEARCH}/suggestions`, "get", await receiver.admin(`${SEARCH}/suggestions?q=a`));

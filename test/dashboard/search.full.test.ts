@@ -110,6 +110,19 @@ it("the match is seen on a telephone", { timeout: LIMIT_MS }, () =>
   }, NARROW),
 );
 
+it("the completions fit on a telephone", { timeout: LIMIT_MS }, () =>
+  withOrders(async (page) => {
+    await page.keyboard.press("/");
+    const options = page.getByRole("listbox", { name: "Completions" });
+    await expectShown(options);
+    const edges = async () => {
+      const { x = -1, width = 1_000 } = (await options.boundingBox()) ?? {};
+      return x >= 0 && x + width <= 390;
+    };
+    await expect.poll(edges, { timeout: PATIENCE_MS }).toBe(true);
+  }, NARROW),
+);
+
 it("a filter is completed with the keyboard from what is configured, and becomes a chip", { timeout: LIMIT_MS }, () =>
   withOrders(async (page) => {
     await page.keyboard.press("Control+k");

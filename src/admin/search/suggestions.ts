@@ -23,6 +23,9 @@ const GROUP_MEANINGS = {
   failed: "answered with 5xx",
 };
 
+/** `ignored` is a group of its own. */
+const SINGLE_OUTCOMES = OUTCOMES.filter((outcome) => !OUTCOME_GROUPS.some((group) => group === outcome));
+
 interface Configured {
   readonly sources: readonly string[];
   /** Of handlers, patterns included. */
@@ -52,7 +55,7 @@ function valuesOf(name: string, { sources, types }: Configured): readonly Sugges
       ...OUTCOME_GROUPS.map(
         (group) => ({ text: `outcome:${group}`, kind: "outcome", meaning: GROUP_MEANINGS[group] }) as const,
       ),
-      ...OUTCOMES.map((outcome) => ({ text: `outcome:${outcome}`, kind: "outcome", meaning: "" }) as const),
+      ...SINGLE_OUTCOMES.map((outcome) => ({ text: `outcome:${outcome}`, kind: "outcome", meaning: "" }) as const),
     ];
   if (name === "status")
     return ["2xx", "4xx", "5xx", "401", "500", "503"].map((status) => ({

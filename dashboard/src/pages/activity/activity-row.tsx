@@ -49,9 +49,9 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
         {match === undefined ? (
           reasonOf(callback)
         ) : (
-          <>
+          <span title={`${match.value} in ${match.where}`}>
             <Marked text={match.value} parts={searched} isShort /> in {match.where}
-          </>
+          </span>
         )}
       </Cell>
       <Cell name="event">
