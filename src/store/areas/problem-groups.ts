@@ -63,8 +63,8 @@ const DETAILED_A_STEP = 2_000;
 const FEWEST_DETAILED = 200;
 const COUNTED_A_STEP = { sqlite: 10_000, postgres: 100_000 } as const;
 /** How long rows are read in detail, and counted: of all problems, and of one. */
-const DETAIL_MS = 150;
-const COUNT_MS = { all: 200, one: 80 } as const;
+const DETAIL_MS = 100;
+const COUNT_MS = { all: 150, one: 60 } as const;
 /** Beyond them a list helps no one. */
 const MOST_PROBLEMS = 500;
 export const HOURS_SHOWN = 24;
