@@ -61,7 +61,7 @@ const MOST_DETAILED = 10_000;
 const DETAILED_A_STEP = 2_000;
 /** Once the time is over, of each further problem. */
 const FEWEST_DETAILED = 200;
-const COUNTED_A_STEP = { sqlite: 10_000, postgres: 100_000 } as const;
+const COUNTED_A_STEP = { sqlite: 10_000, postgres: 25_000 } as const;
 /** How long rows are read in detail, and counted: of all problems, and of one. */
 const DETAIL_MS = 100;
 const COUNT_MS = { all: 150, one: 60 } as const;
