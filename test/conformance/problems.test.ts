@@ -134,15 +134,22 @@ describe.each(DIALECTS)("problems on %s", (dialect) => {
       await execute(target, manyFailures(dialect, 30_000));
       await fail(store, "shop", "last", `Error: no order 2${AT}`, 80);
       await fail(store, "shop", "other", "TypeError: none", 80);
-      for (const problem of [(await listed(store))[0], await store.problems.get(found?.id ?? "", NOW)]) {
+      const id = found?.id ?? "";
+      const all = Number.POSITIVE_INFINITY;
+      const [most] = (await store.problems.list(NOW, all)).problems;
+      for (const problem of [most, await store.problems.get(id, NOW, all)]) {
         expect(problem).toMatchObject({
-          ...{ id: found?.id, count: 30_002, isAtLeast: false, states: { exhausted: 20_002, waiting: 10_000 } },
+          ...{ id, count: 30_002, isAtLeast: false, states: { exhausted: 20_002, waiting: 10_000 } },
           ...{ firstSeen: at(0).toISOString(), lastSeen: at(80).toISOString(), example: { eventId: "last" } },
         });
         const byHour = problem?.hourly.reduce((sum, count) => sum + count, 0) ?? 0;
         expect(byHour).toBeGreaterThan(0);
         expect(byHour).toBeLessThan(30_002);
       }
+      // Without time to count, it says that there are more, and still since when.
+      const cut = await store.problems.get(id, NOW, 0);
+      expect(cut).toMatchObject({ isAtLeast: true, firstSeen: at(0).toISOString(), example: { eventId: "last" } });
+      expect(cut?.count).toBeLessThan(30_002);
     }),
   );
 

@@ -32,6 +32,11 @@ export interface ProblemGroups {
   readonly isComplete: boolean;
 }
 
+interface CountOptions {
+  readonly only?: string;
+  readonly countMs: number;
+}
+
 interface GroupRow {
   readonly state: string;
   readonly hour: string;
@@ -64,14 +69,15 @@ const FEWEST_DETAILED = 200;
 const COUNTED_A_STEP = { sqlite: 10_000, postgres: 25_000 } as const;
 /** How long rows are read in detail, and counted: of all problems, and of one. */
 const DETAIL_MS = 100;
-const COUNT_MS = { all: 150, one: 60 } as const;
+export const COUNT_MS = { all: 150, one: 60 } as const;
 /** Beyond them a list helps no one. */
 const MOST_PROBLEMS = 500;
 export const HOURS_SHOWN = 24;
 
 /** Counts the rows of each problem, or of one, by the index of problems. */
 export class GroupedProblems extends Area {
-  async count(rows: GroupedRows, now: Date, only?: string): Promise<ProblemGroups> {
+  /** @param only the id of one problem @param countMs how long older rows are counted */
+  async count(rows: GroupedRows, now: Date, { only, countMs }: CountOptions): Promise<ProblemGroups> {
     const ids = only === undefined ? await this.ids(rows) : [only];
     const groups = new Map<string, ProblemGroup>();
     const cut: CutGroup[] = [];
@@ -81,7 +87,7 @@ export class GroupedProblems extends Area {
       if (group !== undefined) groups.set(id, group);
       if (group !== undefined && below !== undefined) cut.push({ group, below });
     }
-    await this.countOn(rows, cut, only === undefined ? COUNT_MS.all : COUNT_MS.one);
+    await this.countOn(rows, cut, countMs);
     return { groups, isComplete: ids.length <= MOST_PROBLEMS };
   }
 

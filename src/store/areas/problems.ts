@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { HOUR_MS, type Problem, type ProblemState, sourceOf } from "../../domain/index.ts";
 import { Area, type IdRow, idIn } from "../database.ts";
 import {
+  COUNT_MS,
   GroupedProblems,
   type GroupedRows,
   HOURS_SHOWN,
@@ -46,11 +47,11 @@ function deadDeliveries(now: Date): GroupedRows {
 
 export class Problems extends Area {
   /** Counts what is wrong now, and notes which problems are new, have come again or are resolved. */
-  async list(now: Date): Promise<ProblemList> {
+  async list(now: Date, countMs: number = COUNT_MS.all): Promise<ProblemList> {
     const isNamed = await this.name();
     const groups = new GroupedProblems(this.database);
-    const failures = await groups.count(FAILURES, now);
-    const deliveries = await groups.count(deadDeliveries(now), now);
+    const failures = await groups.count(FAILURES, now, { countMs });
+    const deliveries = await groups.count(deadDeliveries(now), now, { countMs });
     const open = [
       ...(await this.ofFailures(failures.groups, now)),
       ...(await this.ofRefusals(now)),
@@ -61,18 +62,21 @@ export class Problems extends Area {
   }
 
   /** One problem as a list has it; only its rows are counted. Undefined where it was never open, or is forgotten. */
-  async get(id: string, now: Date): Promise<(Problem & ProblemState) | undefined> {
+  async get(id: string, now: Date, countMs: number = COUNT_MS.one): Promise<(Problem & ProblemState) | undefined> {
     const isComplete = await this.name();
-    return new ProblemStates(this.database).syncOne(id, await this.open(id, now), { isComplete, now });
+    return new ProblemStates(this.database).syncOne(id, await this.open({ only: id, countMs }, now), {
+      isComplete,
+      now,
+    });
   }
 
-  private async open(id: string, now: Date): Promise<Problem | undefined> {
+  private async open(one: { readonly only: string; readonly countMs: number }, now: Date) {
     const groups = new GroupedProblems(this.database);
-    const failures = await groups.count(FAILURES, now, id);
+    const failures = await groups.count(FAILURES, now, one);
     if (failures.groups.size > 0) return (await this.ofFailures(failures.groups, now))[0];
-    const deliveries = await groups.count(deadDeliveries(now), now, id);
+    const deliveries = await groups.count(deadDeliveries(now), now, one);
     if (deliveries.groups.size > 0) return (await this.ofDeliveries(deliveries.groups, now))[0];
-    return (await this.ofRefusals(now)).find((refusal) => refusal.id === id);
+    return (await this.ofRefusals(now)).find((refusal) => refusal.id === one.only);
   }
 
   /** Names the problems of failed deliveries, and of rows of an earlier version. @returns whether all rows have one */
