@@ -54,7 +54,13 @@ const SCENES: Readonly<Record<string, { readonly at: string; readonly open?: (pa
     },
   },
   sources: { at: "/sources" },
-  audit: { at: "/audit" },
+  source: { at: "/sources/stripe" },
+  settings: { at: "/settings" },
+  checks: { at: "/settings/checks" },
+  storage: { at: "/settings/storage" },
+  background: { at: "/settings/background" },
+  alerts: { at: "/settings/alerts" },
+  audit: { at: "/settings/audit" },
   sandbox: { at: "/sandbox" },
 };
 
@@ -63,7 +69,7 @@ async function take(page: Page, pictures: Pictures, suffix: string): Promise<voi
     await page.goto(at);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await until(async () => (await page.locator("[aria-busy=true], .mantine-Skeleton-root").count()) === 0, 30_000);
-    await page.getByText(/^Reading /).waitFor({ state: "hidden" });
+    await until(async () => (await page.getByText(/^Reading /).count()) === 0, 30_000);
     await open?.(page);
     await pictures.take(page, name + suffix);
   }
@@ -99,6 +105,7 @@ it("each page of the dashboard has its pictures of a day with four platforms", {
               },
               { ...context, locale: "en-GB", timezoneId: "Europe/Berlin", reducedMotion: "reduce" },
             );
+          pictures.expectThoseOfDocs(ALL_VIEWS.map(({ suffix }) => suffix));
         },
         {
           ...day.options,
@@ -106,6 +113,7 @@ it("each page of the dashboard has its pictures of a day with four platforms", {
             RATE_LIMIT_DEFAULT: "off",
             RATE_LIMIT_CALLBACK: "off",
             TRUST_PROXY: "127.0.0.1",
+            CALLBACK_BASE_URL: "https://hooks.example.com",
             NOTIFY_WEBHOOK_URL: webhook,
             NOTIFY_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,
             NOTIFY_ALLOW_ADDRESSES: "127.0.0.0/8",

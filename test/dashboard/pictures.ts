@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { until } from "../support/until.ts";
 
 /** The documentation's pictures; `npm run pictures` makes them anew. */
 const FOLDER = "docs/pictures";
@@ -12,6 +13,9 @@ export class Pictures {
   readonly #taken: string[] = [];
 
   async take(page: Page, name: string): Promise<void> {
+    // No button is shown as hovered, or while it loads.
+    await page.mouse.move(0, 0);
+    await until(async () => (await page.locator("[data-loading=true]").count()) === 0, 30_000);
     const png = await page.screenshot({ animations: "disabled", caret: "hide" });
     this.#taken.push(name);
     if (!isToBeKept) return;
