@@ -35,7 +35,7 @@ export type PollIntervals = Partial<Readonly<typeof POLL_INTERVALS>>;
 const NEVER = new AbortController().signal;
 
 /** Periodic work, by the name that the admin API has for it. */
-interface NamedLoop {
+export interface NamedLoop {
   readonly rounds: () => PollerRounds;
   readonly stop: () => Promise<unknown>;
 }

@@ -51,8 +51,8 @@ describeFullOnPostgres("tenants on %s", (dialect) => {
       dialect,
       async (receiver) => {
         const names = Array.from({ length: 1_000 }, (_, index) => `shop-${index}`);
-        for (let at = 0; at < names.length; at += 250) {
-          const some = names.slice(at, at + 250);
+        for (let at = 0; at < names.length; at += 50) {
+          const some = names.slice(at, at + 50);
           const results = await Promise.all(
             some.map(async (name, index) => {
               const own = await deliver(receiver, `eu/${name}`, secretOf(name), {
