@@ -71,7 +71,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm): Promise<void
     await page.goto("/");
     await signIn(page);
     await page.getByRole("heading", { name: "Outcomes" }).waitFor();
-    await goTo(page, "Sources", "Sources and handlers");
+    await goTo(page, "Sources");
     await goTo(page, "Sandbox");
     // A second window of the same person, who watches what arrives.
     const watching = await page.context().newPage();
