@@ -29,7 +29,7 @@ function databaseCommand(name: string): Command {
 }
 
 async function loadDatabaseLocation({ env }: DatabaseOptions): Promise<DatabaseLocation> {
-  const { loadDatabase } = await import("../config/index.ts");
+  const { loadDatabase } = await import("./config-modules.ts");
   if (env !== undefined) loadEnvFile(env);
   return loadDatabase((await applicationEnvironment()) ?? process.env);
 }

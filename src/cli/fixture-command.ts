@@ -100,7 +100,7 @@ function writeAll(files: readonly (readonly [file: string, text: string])[]): st
 }
 
 async function configFile(test: string): Promise<string | undefined> {
-  const { CONFIG_FILE_NAMES } = await import("../config/index.ts");
+  const { CONFIG_FILE_NAMES } = await import("./config-modules.ts");
   const file = CONFIG_FILE_NAMES.find((one) => existsSync(resolve(one)));
   return file && importPath(test, file);
 }

@@ -7,7 +7,7 @@ import type { Given } from "./output.ts";
 import { readInput, UserError } from "./user-error.ts";
 
 /** Loaded on demand: many commands, such as `--help`, need no configuration. */
-const configModules = () => import("../config/index.ts");
+const configModules = () => import("./config-modules.ts");
 
 export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 

@@ -28,7 +28,7 @@ async function readStatus({ session, overview, callbacks }: AdminClient): Promis
 
 /** Whether a folder has a project. Elsewhere the help says more than a receiver that does not respond. */
 export async function isProject(env: NodeJS.ProcessEnv, cwd: string): Promise<boolean> {
-  const { APPLICATION_PREFIX, savedAdminToken } = await import("../config/index.ts");
+  const { APPLICATION_PREFIX, savedAdminToken } = await import("./config-modules.ts");
   if (env.ADMIN_TOKEN || env[`${APPLICATION_PREFIX}DATABASE_URL`]) return true;
   if (["ts", "mts", "js", "mjs"].some((end) => existsSync(join(cwd, `oncehook.config.${end}`)))) return true;
   return (await savedAdminToken(env, cwd)) !== undefined;
