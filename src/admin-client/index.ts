@@ -47,10 +47,12 @@ export type {
   UnreplayedEventView,
 } from "../admin/index.ts";
 export {
+  durationMs,
   fromPathSegment,
   type OutcomeCounts,
   outcomeCounts,
   outcomeStatus,
+  queryWords,
   sourceOf,
   toPathSegment,
 } from "../domain/index.ts";

@@ -24,6 +24,7 @@ export * from "./path.ts";
 export * from "./path-matcher.ts";
 export * from "./payload-condition.ts";
 export * from "./problem.ts";
+export * from "./query-words.ts";
 export * from "./retry-schedule.ts";
 export * from "./rollup.ts";
 export * from "./search-filters.ts";

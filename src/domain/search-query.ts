@@ -1,6 +1,7 @@
 import { type CallbackFilter, lowerAscii } from "./callback-log.ts";
 import { indexedValue } from "./callback-values.ts";
 import { closestOption } from "./closest-name.ts";
+import { queryWords } from "./query-words.ts";
 import { COLUMN_FILTERS, FILTER_NAMES, type FilterName, SearchQueryError } from "./search-filters.ts";
 
 /** A value that a callback must have. */
@@ -19,8 +20,6 @@ export interface SearchQuery {
   readonly terms: readonly SearchTerm[];
 }
 
-const TOKEN = /(?:[^\s"]+|"(?:[^"\\]|\\.)*"?)+/g;
-const FILTER = /^(\.?[A-Za-z_][\w.-]*):(?!\/\/)(.+)$/s;
 const MAX_TERMS = 8;
 
 /**
@@ -31,13 +30,10 @@ const MAX_TERMS = 8;
 export function parseSearchQuery(text: string, now: Date): SearchQuery {
   let filter: CallbackFilter = {};
   const terms: SearchTerm[] = [];
-  for (const token of text.match(TOKEN) ?? []) {
-    const [, name, given = ""] = FILTER.exec(token) ?? [];
-    if (name === undefined) {
-      const value = lowerAscii(unquoted(token));
-      if (value.trim() !== "") terms.push({ value, match: "any" });
-    } else if (isColumnFilter(name)) filter = { ...filter, ...COLUMN_FILTERS[name](unquoted(given), now) };
-    else terms.push(termOf(name, lowerAscii(unquoted(given))));
+  for (const { name, value } of queryWords(text)) {
+    if (name !== undefined && isColumnFilter(name)) filter = { ...filter, ...COLUMN_FILTERS[name](value, now) };
+    else if (name !== undefined) terms.push(termOf(name, lowerAscii(value)));
+    else if (value.trim() !== "") terms.push({ value: lowerAscii(value), match: "any" });
   }
   if (terms.length > MAX_TERMS)
     throw new SearchQueryError(`q: got ${terms.length} values, expected at most ${MAX_TERMS}`);
@@ -82,11 +78,6 @@ const RELATED: Readonly<Record<string, FilterName>> = {
   to: "until",
   before: "until",
 };
-
-/** Without the quotes; inside them a backslash makes the next character count as itself. */
-function unquoted(token: string): string {
-  return token.replace(/"((?:[^"\\]|\\.)*)"?/g, (_, inner: string) => inner.replace(/\\(.)/g, "$1"));
-}
 
 /** Whether the index of values finds it; otherwise the log is read for it. */
 export function isIndexed({ value }: SearchTerm): boolean {

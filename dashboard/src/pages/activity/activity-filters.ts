@@ -1,6 +1,6 @@
 import type { CallbackFilters } from "oncehook/admin-client";
 import { CALLBACK_FILTERS, type Raw, searchText } from "../../search.ts";
-import { momentOf, quotedWord } from "./query-token.ts";
+import { momentOf, quotedWord } from "./query-values.ts";
 
 /** The groups of outcomes that the page counts, by their names in the API. */
 const GROUPS = {

@@ -1,5 +1,6 @@
+import { queryWords } from "oncehook/admin-client";
 import type { ActivitySearch } from "./activity-filters.ts";
-import { isDuration, momentOf, quoted, TOKEN, unquoted } from "./query-token.ts";
+import { isDuration, momentOf, quoted } from "./query-values.ts";
 
 /** The filters of the query language that have a chip, by their names in the address. */
 const NAMES = {
@@ -25,11 +26,9 @@ const [GROUP_OF_PAGE, GROUP_OF_QUERY] = ["duplicates", "duplicate"];
 export function parseQuery(text: string, now: number): ActivitySearch {
   const search: Record<string, string> = {};
   const words: string[] = [];
-  for (const token of text.match(TOKEN) ?? []) {
-    const colon = token.indexOf(":");
-    const value = unquoted(token.slice(colon + 1));
-    const chip = colon > 0 && value !== "" ? chipOf(token.slice(0, colon), value, now) : undefined;
-    if (chip === undefined) words.push(token);
+  for (const { text: word, name, value } of queryWords(text)) {
+    const chip = name === undefined || value === "" ? undefined : chipOf(name, value, now);
+    if (chip === undefined) words.push(word);
     else Object.assign(search, chip);
   }
   return words.length === 0 ? search : { ...search, q: words.join(" ") };
@@ -58,9 +57,6 @@ export function queryText(search: ActivitySearch): string {
 
 /** The texts that a match may have, to be marked in it. */
 export function searchedTexts({ q, event_id }: ActivitySearch): readonly string[] {
-  const words = (q?.match(TOKEN) ?? []).map((token) => {
-    const [, path, value = ""] = /^(\.?[A-Za-z_][\w.-]*):(?!\/\/)(.+)$/s.exec(token) ?? [];
-    return path === undefined ? unquoted(token) : unquoted(value).replace(/\*$/, "");
-  });
+  const words = queryWords(q ?? "").map(({ name, value }) => (name === undefined ? value : value.replace(/\*$/, "")));
   return [...(event_id === undefined ? [] : [event_id]), ...words].filter((word) => word !== "");
 }
