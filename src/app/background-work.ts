@@ -58,19 +58,16 @@ export function createBackgroundWork(config: Config, services: Services, tokens:
     ["value_index", valueIndex],
     ["originals", originals],
   ];
-  const stops = loops.map(
-    ([, loop]): (() => Promise<unknown>) =>
-      () =>
-        loop.stop(),
+  const stops: (() => Promise<unknown>)[] = [];
+  const stopPollers = callOnce(() =>
+    Promise.all([...loops.map(([, loop]) => loop.stop()), ...stops.map((stop) => stop())]),
   );
-  const stopPollers = callOnce(() => Promise.all(stops.map((stop) => stop())));
   return {
-    /** Each stops a poller; further ones may be added before the stop. */
+    /** Further stops beside those of the loops; more may be added before the stop. */
     stops,
     /** One more that stops with the others. */
     add(name: BackgroundName, loop: NamedLoop): void {
       loops.push([name, loop]);
-      stops.push(() => loop.stop());
     },
     /** The rounds of all work beside the callbacks, by name. */
     rounds(): readonly BackgroundRounds[] {
