@@ -2,8 +2,8 @@ import { type OverviewView, outcomeCounts } from "oncehook/admin-client";
 import { useState } from "react";
 import { Figure } from "../../parts/figure.tsx";
 import { GROUPS } from "../../parts/outcome-groups.ts";
-import { PageLink } from "../../parts/page-link.tsx";
-import { moveFocus, periodLabel, rangeOf, TICK_EVERY } from "../../parts/periods.ts";
+import { PeriodLinks } from "../../parts/period-links.tsx";
+import { periodLabel, rangeOf, TICK_EVERY } from "../../parts/periods.ts";
 import { Rows } from "../../parts/rows.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import { useTimeZone } from "../../parts/time-zone.tsx";
@@ -36,31 +36,23 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
       </ul>
       <div className="chart">
         <span className="chart-top">{COUNT.format(most)}</span>
-        {/* biome-ignore lint/a11y/useSemanticElements: the bars are links, and the arrow keys go through them. */}
-        <div className="bars" role="group" aria-label="Callbacks over time" onKeyDown={moveFocus}>
-          {buckets.map((bucket, index) => (
-            <PageLink
-              key={bucket.at}
-              to="/activity"
-              search={rangeOf(bucket.at, step_seconds)}
-              underline="never"
-              tabIndex={index === buckets.length - 1 ? 0 : -1}
-              className="bar"
-              aria-label={`${periodLabel(bucket.at, span, zone)}: ${textOf(bucket)}`}
-              onPointerEnter={() => setPointed(index)}
-              onPointerLeave={() => setPointed(undefined)}
-              onFocus={() => setPointed(index)}
-              onBlur={() => setPointed(undefined)}
-            >
-              {GROUPS.map(({ name }) => {
-                const count = bars[index]?.[name] ?? 0;
-                return count === 0 ? null : (
-                  <i key={name} data-group={name} style={{ height: `${(count / most) * 100}%` }} />
-                );
-              })}
-            </PageLink>
-          ))}
-        </div>
+        <PeriodLinks
+          label="Callbacks over time"
+          className="bars"
+          linkClassName="bar"
+          {...{ buckets, span, zone, textOf }}
+          stepSeconds={step_seconds}
+          point={setPointed}
+        >
+          {(index) =>
+            GROUPS.map(({ name }) => {
+              const count = bars[index]?.[name] ?? 0;
+              return count === 0 ? null : (
+                <i key={name} data-group={name} style={{ height: `${(count / most) * 100}%` }} />
+              );
+            })
+          }
+        </PeriodLinks>
         <div className="ticks" aria-hidden="true">
           {buckets.map(({ at: start }, index) => (
             <span key={start}>{index % TICK_EVERY[span] === 0 && periodLabel(start, span, zone)}</span>

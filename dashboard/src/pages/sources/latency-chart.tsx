@@ -1,7 +1,7 @@
 import type { SourceHistoryView } from "oncehook/admin-client";
 import { memo, useState } from "react";
-import { PageLink } from "../../parts/page-link.tsx";
-import { moveFocus, periodLabel, rangeOf, SPAN_TEXT, TICK_EVERY } from "../../parts/periods.ts";
+import { PeriodLinks } from "../../parts/period-links.tsx";
+import { periodLabel, SPAN_TEXT, TICK_EVERY } from "../../parts/periods.ts";
 import { Rows } from "../../parts/rows.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import { type TimeZone, useTimeZone } from "../../parts/time-zone.tsx";
@@ -66,25 +66,15 @@ const Plot = memo(function Plot({ history, zone, point }: PlotProps) {
           <span className="decade-label">{durationText(ms)}</span>
         </span>
       ))}
-      {/* biome-ignore lint/a11y/useSemanticElements: the periods are links, and the arrow keys go through them. */}
-      <div className="periods" role="group" aria-label="Latency over time" onKeyDown={moveFocus}>
-        {buckets.map((bucket, index) => (
-          <PageLink
-            key={bucket.at}
-            to="/activity"
-            search={{ source, ...rangeOf(bucket.at, step_seconds) }}
-            underline="never"
-            tabIndex={index === buckets.length - 1 ? 0 : -1}
-            className="period"
-            data-late={isLate(bucket, deadline_ms)}
-            aria-label={`${periodLabel(bucket.at, span, zone)}: ${textOf(bucket)}`}
-            onPointerEnter={() => point(index)}
-            onPointerLeave={() => point(undefined)}
-            onFocus={() => point(index)}
-            onBlur={() => point(undefined)}
-          />
-        ))}
-      </div>
+      <PeriodLinks
+        label="Latency over time"
+        className="periods"
+        linkClassName="period"
+        {...{ buckets, span, zone, textOf, point }}
+        stepSeconds={step_seconds}
+        search={{ source }}
+        isLate={(bucket) => isLate(bucket, deadline_ms)}
+      />
       <svg viewBox={`0 0 ${buckets.length} 100`} preserveAspectRatio="none" aria-hidden="true">
         {QUANTILES.map(({ name }) => (
           <path key={name} data-quantile={name} d={stepPath(buckets, name, scale)} />
