@@ -8,7 +8,7 @@ import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import type { Target } from "../support/open-target.ts";
 import { type ReceiverOptions, type TestReceiver, testConfig } from "../support/receiver.ts";
-import { deliverToShop, shop } from "../support/shop-source.ts";
+import { BATCH, deliverToShop, shop } from "../support/shop-source.ts";
 import { ALL, handlerOf, withShop } from "../support/stored-events.ts";
 import { until } from "../support/until.ts";
 
@@ -173,11 +173,9 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
 
   it("items of a batch, and the events of each tenant, come to a new handler under their keys", () =>
     withMigrated(dialect, async (target) => {
-      const eventTime = { at: "item.time", unit: "seconds" } as const;
-      const batch = { batch: { at: "body.events" }, id: "item.id", type: "item.type", eventTime } as const;
       const secretOf = (tenant = "") => `the secret of the tenant ${tenant}`;
       const secret = ({ params }: { readonly params: Readonly<Record<string, string>> }) => secretOf(params.name);
-      const sources = { shop: shop({ path: "/shops/:name", secret, ...batch }) };
+      const sources = { shop: shop({ path: "/shops/:name", secret, ...BATCH }) };
       const deliver = async (receiver: TestReceiver, tenant: string) => {
         const events = [1, 2].map((n) => ({ id: `evt_${n}`, type: "order", time: 1_700_000_000 }));
         const body = Buffer.from(JSON.stringify({ events }));

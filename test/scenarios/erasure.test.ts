@@ -4,15 +4,16 @@ import { z } from "zod";
 import { DAY_MS, ERASED, meetsCondition, withoutValue } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { failureContext } from "../../src/pipeline/index.ts";
-import { decryptOriginals, type Original } from "../../src/store/index.ts";
+import { decryptOriginals } from "../../src/store/index.ts";
 import { backupSqlite } from "../../src/store/sqlite/index.ts";
 import { createEncryptor } from "../../src/system/index.ts";
 import { createValueIndexer } from "../../src/upkeep/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { openTarget, STAMP } from "../support/open-target.ts";
+import { originalOf } from "../support/originals.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
-import { deliverToShop, shop } from "../support/shop-source.ts";
+import { BATCH, deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
 const ENCRYPTOR = createEncryptor(Buffer.alloc(32, 7));
@@ -58,12 +59,6 @@ async function deliverForm({ publicOrigin }: TestReceiver, fields: Record<string
   };
   const response = await fetch(`${publicOrigin}/api/shop/callback`, { method: "POST", body, headers });
   expect(response.status).toBe(200);
-}
-
-async function originalOf({ target }: TestReceiver, eventId: string): Promise<Original | undefined> {
-  const rows = await rowsOf(target, "SELECT encrypted_block AS encrypted FROM oncehook_originals");
-  const originals = rows.flatMap(({ encrypted }) => decryptOriginals(encrypted as Uint8Array, ENCRYPTOR));
-  return originals.find((one) => one.eventId === eventId);
 }
 
 /** All rows of Oncehook's tables, with what they have encrypted. */
@@ -166,20 +161,13 @@ describeFullOnPostgres("erasing a person's payloads on %s", (dialect) => {
         await deliverToShop(receiver, { id: "batch", events });
         expect((await erase(receiver, WHERE)).body).toMatchObject({ events: 1, originals: 1, failures: 0 });
         expect(await everything(receiver)).not.toContain(CUSTOMER);
-        const third = await originalOf(receiver, "e3");
+        const third = await originalOf(receiver.target, { source: "shop", eventId: "e3" });
         expect(JSON.parse(Buffer.from(third?.body ?? []).toString())).toMatchObject({ data: events[2] });
         expect(await receiver.count("oncehook_failures", "event_id = 'e2'")).toBe(1);
       },
       {
         ...OPTIONS,
-        sources: {
-          shop: shop({
-            batch: { at: "body.events" },
-            id: "item.id",
-            type: "item.type",
-            eventTime: { at: "item.time", unit: "seconds" },
-          }),
-        },
+        sources: { shop: shop(BATCH) },
       },
     ));
 

@@ -1,31 +1,23 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { EventKey, JsonObject } from "../../src/domain/index.ts";
+import type { JsonObject } from "../../src/domain/index.ts";
 import { defineHandler, type Handler, Rejected } from "../../src/handlers/index.ts";
 import type { Original } from "../../src/store/index.ts";
-import { decryptOriginals } from "../../src/store/original-keeper.ts";
 import { createEncryptor } from "../../src/system/index.ts";
 import { CALLBACK_PATH, stripeCallback, VARIABLES, withApplication } from "../support/application.ts";
 import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
-import type { Target } from "../support/open-target.ts";
+import { originalOf } from "../support/originals.ts";
 import { event, payment, type ReceiverOptions, withReceiver } from "../support/receiver.ts";
-import { deliverToShop, shop } from "../support/shop-source.ts";
+import { BATCH, deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
-const ENCRYPTOR = createEncryptor(Buffer.alloc(32, 7));
 const orders = (handle: () => JsonObject = () => ({})): Handler =>
   defineHandler({ source: "shop", type: "order", data: z.looseObject({}), handle: async () => handle() });
 const withShop = (settings: Parameters<typeof shop>[0] = {}, handler = orders()): ReceiverOptions => ({
   sources: { shop: shop(settings) },
   handlers: [handler],
 });
-
-async function originalOf(target: Target, key: EventKey, encryptor = ENCRYPTOR): Promise<Original | undefined> {
-  const rows = await rowsOf(target, "SELECT encrypted_block AS encrypted FROM oncehook_originals");
-  const originals = rows.flatMap(({ encrypted }) => decryptOriginals(encrypted as Uint8Array, encryptor));
-  return originals.find((one) => one.source === key.source && one.eventId === key.eventId);
-}
 
 const textOf = (original: Original | undefined) => Buffer.from(original?.body ?? []).toString();
 
@@ -124,12 +116,7 @@ describeFullOnPostgres("originals of callbacks on %s", (dialect) => {
         expect(textOf(second)).toContain('"n":2');
         expect(textOf(second)).not.toContain('"n":1');
       },
-      withShop({
-        batch: { at: "body.events" },
-        id: "item.id",
-        type: "item.type",
-        eventTime: { at: "item.time", unit: "seconds" },
-      }),
+      withShop(BATCH),
     );
   });
 
@@ -150,11 +137,9 @@ describeFullOnPostgres("originals of callbacks on %s", (dialect) => {
     ));
 
   it("ignored events of a source with keep 0 have no originals, and items of a batch have theirs", () => {
-    const batch = { batch: { at: "body.events" }, id: "item.id", type: "item.type" } as const;
-    const eventTime = { at: "item.time", unit: "seconds" } as const;
     const sources = {
       shop: shop({ keep: "0" }),
-      many: shop({ path: "/many", ...batch, eventTime }),
+      many: shop({ path: "/many", ...BATCH }),
     };
     return withReceiver(
       dialect,

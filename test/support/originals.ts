@@ -1,7 +1,15 @@
-import type { Log } from "../../src/domain/index.ts";
+import type { EventKey, Log } from "../../src/domain/index.ts";
 import { historyOf } from "../../src/retry/backfill-history.ts";
-import { createOriginalKeepers, type Original, type OriginalRequest, type Store } from "../../src/store/index.ts";
+import {
+  createOriginalKeepers,
+  decryptOriginals,
+  type Original,
+  type OriginalRequest,
+  type Store,
+} from "../../src/store/index.ts";
 import { createEncryptor, type Encryptor, systemClock } from "../../src/system/index.ts";
+import { rowsOf } from "./effects.ts";
+import type { Target } from "./open-target.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -22,6 +30,17 @@ export function originalsKeeper({ keepMs = DAY_MS, encryptor = createEncryptor(B
     ...over,
   });
   return { keep, keeper, encryptor, errors };
+}
+
+/** The original of an event, wherever it stands; by default under the key of test receivers. */
+export async function originalOf(
+  target: Target,
+  key: EventKey,
+  encryptor: Pick<Encryptor, "decrypt"> = createEncryptor(Buffer.alloc(32, 7)),
+): Promise<Original | undefined> {
+  const rows = await rowsOf(target, "SELECT encrypted_block AS encrypted FROM oncehook_originals");
+  const originals = rows.flatMap(({ encrypted }) => decryptOriginals(encrypted as Uint8Array, encryptor));
+  return originals.find((one) => one.source === key.source && one.eventId === key.eventId);
 }
 
 /** The originals of a source that came since then, in the order in which a backfill reads them. */

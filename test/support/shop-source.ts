@@ -15,6 +15,14 @@ export const shop = (settings: Settings = {}) =>
     ...settings,
   });
 
+/** Of a shop whose callbacks bring several events, as items of `events`. */
+export const BATCH = {
+  batch: { at: "body.events" },
+  id: "item.id",
+  type: "item.type",
+  eventTime: { at: "item.time", unit: "seconds" },
+} as const satisfies Settings;
+
 const SIGNER = shop();
 
 export interface ShopEvent {
