@@ -46,7 +46,7 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
                 AND payload::jsonb = '{"author": "${author}", "place": "${schema}"}')::int AS notified`,
           );
           const count = handled[index] ?? 0;
-          expect(count).toBeGreaterThan(24);
+          expect(count).toBeGreaterThan(90);
           const notified = Math.floor(count / 4);
           expect(rows).toEqual([{ effects: count, events: count, records: count, notified }]);
         }
@@ -61,8 +61,10 @@ describe("PostgreSQL behind PgBouncer in transaction mode", () => {
       }),
     );
 
-  it("processes with different handlers each run their own statements, in their own schema", { tags: "full" }, () =>
-    share(500),
+  it(
+    "processes with different handlers each run their own statements, in their own schema",
+    { tags: "full", timeout: 60_000 },
+    () => share(500),
   );
 
   it(

@@ -44,7 +44,7 @@ describe("an outage of a handler", () => {
   for (const dialect of DIALECTS)
     it(`twenty accepted events of Stripe survive 48 hours of a failing handler on ${dialect}, and each runs once`, {
       tags: "full",
-      timeout: 60_000,
+      timeout: 180_000,
     }, async () => {
       const { receiver, outage, ran, send } = await receiverInOutage(dialect);
       await using _ = receiver;

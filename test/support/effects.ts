@@ -57,7 +57,8 @@ export async function addEffect({ tx }: Pick<OnceScope, "tx">, eventId: string):
 /** Rows as the database has them, over a connection of the test's own. */
 export async function rowsOf(target: Target, statement: string): Promise<Record<string, unknown>[]> {
   if (target.dialect === "sqlite") {
-    const database = new DatabaseSync(target.url.slice("sqlite:".length), { readOnly: true });
+    // After a kill the first one to open the file recovers it, and the others wait.
+    const database = new DatabaseSync(target.url.slice("sqlite:".length), { readOnly: true, timeout: 10_000 });
     try {
       return database.prepare(statement).all() as Record<string, unknown>[];
     } finally {
