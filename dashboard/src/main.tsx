@@ -1,4 +1,5 @@
 import "@mantine/core/styles.css";
+import "./font.css";
 import "./page.css";
 import "./shell/shell.css";
 import { MantineProvider } from "@mantine/core";

@@ -13,6 +13,9 @@ export const SOURCE_HEALTH = view("How a source fares: the last hour, and its la
     ),
   from: time().describe("When the hour began."),
   outcomes: z.record(z.string(), z.int()).describe("Since then, by code, as the overview has them."),
+  periods: z
+    .array(z.record(z.string(), z.int()))
+    .describe("The same in each two minutes of the hour, the oldest first; those without a callback are empty."),
   p99_ms: z.number().nullable(),
   deadline_ms: z.int().nullable().describe("How long its platform waits for a response; null where not documented."),
   last_callback_at: time()

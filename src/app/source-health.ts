@@ -10,6 +10,8 @@ export interface SourceFacts {
 }
 
 const HOUR_SECONDS = 3_600;
+/** Of the hour's periods. */
+const PERIOD_SECONDS = 120;
 /** A source that called in so many of the 23 hours before is expected to call in this one. */
 const USUAL_HOURS = 18;
 
@@ -32,6 +34,7 @@ export async function sourceHealth(
       state: stateOf(outcomes, quarters, from),
       from: isoTime(from),
       outcomes,
+      periods: periodsOf(minutes, from),
       p99_ms: latencyQuantile(minutes, 0.99),
       deadline_ms: deadlineSeconds === undefined ? null : Math.round(deadlineSeconds * 1_000),
       last_callback_at: lastOf(minutes) ?? lastOf(quarters) ?? null,
@@ -56,6 +59,11 @@ function countsOf(rows: readonly RollupSlot[]): Record<string, number> {
   const outcomes: Record<string, number> = {};
   for (const { outcome, count } of rows) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
   return outcomes;
+}
+
+function periodsOf(minutes: readonly RollupSlot[], from: number): Record<string, number>[] {
+  const periods = Map.groupBy(minutes, ({ slot }) => Math.floor((slot - from) / PERIOD_SECONDS));
+  return Array.from({ length: HOUR_SECONDS / PERIOD_SECONDS }, (_, index) => countsOf(periods.get(index) ?? []));
 }
 
 function firstOf(range: "hour" | "day", now: Date): number {

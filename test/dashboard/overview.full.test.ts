@@ -180,6 +180,51 @@ it("every figure, and every bar, leads to a list of so many callbacks", { timeou
   );
 });
 
+it(
+  "a mouse that is drawn over bars opens the callbacks of all of them, and of no other time",
+  { timeout: LIMIT_MS },
+  () =>
+    withDashboard(
+      async ({ page, receiver, problems }) => {
+        for (let at = 0; at < 3; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
+        await page.goto("/");
+        await signIn(page);
+        await expectShown(page.locator(".bar:has(i)").first());
+        const bars = page.locator(".bar");
+        const last = (await bars.count()) - 1;
+        await bars.nth(last).hover();
+        await page.mouse.down();
+        await bars.nth(last - 20).hover();
+        expect(await page.locator(".bar[data-drawn]").count()).toBe(21);
+        await page.mouse.up();
+        await until(async () => (await page.locator(".activity-row").count()) === 3, PATIENCE_MS);
+        const { searchParams } = new URL(page.url());
+        const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
+        expect((to ?? 0) - (from ?? 0)).toBe(21 * 60_000);
+        expect(problems).toEqual([]);
+      },
+      { env: OPEN },
+      WIDE,
+    ),
+);
+
+it("each source has its outcomes of the hour as bars", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(payment({ event_id: "evt_1" }));
+      await receiver.send(payment(), { secret: "another secret of the same length" });
+      await page.goto("/");
+      await signIn(page);
+      const bars = rowOf(page, "platform").locator(".sparkline g");
+      await expectShown(rowOf(page, "platform").locator("[data-group=handled]").first());
+      expect(await bars.count()).toBe(30);
+      expect(await bars.locator("[data-group=refused]").count()).toBe(1);
+    },
+    { env: OPEN },
+    WIDE,
+  ),
+);
+
 it("legend, bars and their text have one order, and the arrow keys go from bar to bar", { timeout: LIMIT_MS }, () => {
   const { handlers } = breaking({ paid: "no row" });
   return withDashboard(

@@ -44,6 +44,20 @@ it("the time zone stands in the address, holds on the next page, and goes again"
   ),
 );
 
+it("on a telephone the time zone is chosen in the menu of the session", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page }) => {
+      await page.goto("/settings");
+      await signIn(page);
+      await page.getByRole("button", { name: "Admin token, operator" }).click();
+      await page.getByRole("menuitem", { name: "UTC" }).click();
+      await expect.poll(() => new URL(page.url()).search, { timeout: PATIENCE_MS }).toBe("?tz=utc");
+    },
+    {},
+    { viewport: { width: 390, height: 844 } },
+  ),
+);
+
 it("the place of the problems shows how many there are", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {

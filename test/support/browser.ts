@@ -7,6 +7,9 @@ import { inject } from "vitest";
 import { atFileEnd } from "./at-file-end.ts";
 import { until } from "./until.ts";
 
+// Its own renderer of 3D graphics takes a third of all work of these tests.
+chromium.setGraphicsMode = false;
+
 const UNPACKING_LIMIT_MS = 60_000;
 
 let launched: Promise<Browser> | undefined;

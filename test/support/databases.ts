@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, inject } from "vitest";
@@ -32,9 +32,13 @@ export async function withDatabase<T>(dialect: Dialect, use: (target: Target) =>
   return dialect === "sqlite" ? withSqlite(use) : withPostgres("template1", use);
 }
 
-/** Lends a fresh database; on PostgreSQL it has the schema already, which takes half the time. */
+/** Lends a fresh database that has the schema already, which takes half the time. */
 export async function withMigrated<T>(dialect: Dialect, use: (target: Target) => Promise<T>): Promise<T> {
-  return dialect === "sqlite" ? withSqlite(use) : withPostgres(inject("postgresTemplate"), use);
+  if (dialect === "postgres") return withPostgres(inject("postgresTemplate"), use);
+  return withSqlite(async (target) => {
+    await copyFile(inject("sqliteTemplate"), target.url.slice("sqlite:".length));
+    return use(target);
+  });
 }
 
 async function withSqlite<T>(use: (target: Target) => Promise<T>): Promise<T> {

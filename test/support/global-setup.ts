@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { createScratchDatabase } from "../../src/store/postgres/index.ts";
+import { compileAhead } from "./compiled.ts";
 import { execute } from "./execute.ts";
 import { endLeftRunning, RUN_MARK } from "./left-running.ts";
-import { openTarget } from "./open-target.ts";
+import { openTarget, type Target } from "./open-target.ts";
 import { startPostgresProcess } from "./postgres-process.ts";
 
 declare module "vitest" {
@@ -15,6 +16,8 @@ declare module "vitest" {
     postgresCaFile: string | undefined;
     /** A database on it with the schema and without any row, to be copied. */
     postgresTemplate: string;
+    /** The same as a file of SQLite. */
+    sqliteTemplate: string;
     /** What the test files of one run share; it goes with the run. */
     runFolder: string;
   }
@@ -28,26 +31,30 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const runFolder = await mkdtemp(join(tmpdir(), "oncehook-run-"));
   project.provide("runFolder", runFolder);
   process.env[RUN_MARK] = runFolder;
+  const compiled = compileAhead();
   const given = process.env.TEST_DATABASE_URL;
   const postgres = given === undefined || given === "" ? await startPostgresProcess() : undefined;
   const url = postgres?.url ?? String(given);
   project.provide("postgresUrl", url);
   project.provide("postgresCaFile", postgres?.caFile);
-  const template = await migratedTemplate(url);
-  project.provide("postgresTemplate", template.name);
+  const scratch = await createScratchDatabase(url);
+  await migrateTemplate({ dialect: "postgres", url: scratch.url });
+  project.provide("postgresTemplate", new URL(scratch.url).pathname.slice(1));
+  const file = join(runFolder, "template.db");
+  await migrateTemplate({ dialect: "sqlite", url: `sqlite:${file}` });
+  project.provide("sqliteTemplate", file);
+  await compiled;
   return async () => {
-    await template.drop();
+    await scratch.drop();
     await postgres?.stop();
     await rm(runFolder, { recursive: true, force: true });
     await endLeftRunning(runFolder);
   };
 }
 
-/** Its schema is that of the migrations; whoever opens a copy first gives it its stamp, as with an empty database. */
-async function migratedTemplate(server: string): Promise<{ name: string; drop: () => Promise<void> }> {
-  const { url, drop } = await createScratchDatabase(server);
-  const { store } = await openTarget({ dialect: "postgres", url });
+/** Whoever opens a copy first gives it its stamp, as with an empty database. */
+async function migrateTemplate(target: Target): Promise<void> {
+  const { store } = await openTarget(target);
   await store.close();
-  await execute({ dialect: "postgres", url }, "DELETE FROM oncehook_settings");
-  return { name: new URL(url).pathname.slice(1), drop };
+  await execute(target, "DELETE FROM oncehook_settings");
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect } from "vitest";
 import { endFile } from "./at-file-end.ts";
+import { COMPILED } from "./compiled.ts";
 import { RUN_MARK } from "./left-running.ts";
 
 /** For a process that was asked to end and takes its time. */
@@ -11,7 +12,7 @@ const GRACE_MS = 10_000;
 
 interface Spawn {
   readonly process: ChildProcess;
-  readonly options: { envPairs?: string[] };
+  readonly options: { readonly args?: readonly string[]; envPairs?: string[] };
 }
 
 const running = new Set<ChildProcess>();
@@ -19,10 +20,14 @@ const running = new Set<ChildProcess>();
 // Every way to start a process meets here, so that no test can forget to name one.
 const SPAWN = "tracing:child_process.spawn:start";
 
+/** The command keeps its own: its flags of V8 make compiled code of others unfit. */
+const isOurs = (arg: string) => arg.endsWith("-child.ts");
+
 function note(message: unknown): void {
   const { process: child, options } = message as Spawn;
   const others = options.envPairs?.filter((pair) => !pair.startsWith(`${RUN_MARK}=`)) ?? [];
-  options.envPairs = [...others, `${RUN_MARK}=${process.env[RUN_MARK]} ${expect.getState().testPath}`];
+  const mark = `${RUN_MARK}=${process.env[RUN_MARK]} ${expect.getState().testPath}`;
+  options.envPairs = [...others, mark, ...(options.args?.some(isOurs) ? [`NODE_COMPILE_CACHE=${COMPILED}`] : [])];
   running.add(child);
   child.once("exit", () => running.delete(child));
   child.once("error", () => running.delete(child));

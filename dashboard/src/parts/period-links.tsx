@@ -1,4 +1,5 @@
-import type { ReactNode } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
 import type { Span } from "../views.ts";
 import { PageLink } from "./page-link.tsx";
 import { moveFocus, periodLabel, rangeOf } from "./periods.ts";
@@ -24,12 +25,34 @@ interface Props<Bucket> {
   readonly children?: (index: number) => ReactNode;
 }
 
-/** The periods of a chart. Each leads to its callbacks, and the arrow keys go through them. */
+/**
+ * The periods of a chart. Each leads to its callbacks, and the arrow keys go through them. A mouse that is drawn over
+ * several opens the callbacks of all of them.
+ */
 export function PeriodLinks<Bucket extends { readonly at: string }>(props: Props<Bucket>) {
   const { label, className, linkClassName, buckets, span, stepSeconds, zone, search, textOf, isLate, point } = props;
+  const [drawn, setDrawn] = useState<{ readonly start: number; readonly end: number }>();
+  const navigate = useNavigate();
+  const openDrawn = () => {
+    setDrawn(undefined);
+    if (drawn === undefined || drawn.start === drawn.end) return;
+    const [first, last] = [drawn.start, drawn.end].toSorted((one, other) => one - other).map((at) => buckets[at]);
+    if (first === undefined || last === undefined) return;
+    const { to } = rangeOf(last.at, stepSeconds);
+    void navigate({ to: "/activity", search: { ...search, from: first.at, to } });
+  };
+  const isDrawn = (index: number) =>
+    drawn !== undefined && index >= Math.min(drawn.start, drawn.end) && index <= Math.max(drawn.start, drawn.end);
   return (
     // biome-ignore lint/a11y/useSemanticElements: the periods are links, and the arrow keys go through them.
-    <div className={className} role="group" aria-label={label} onKeyDown={moveFocus}>
+    <div
+      className={className}
+      role="group"
+      aria-label={label}
+      onKeyDown={moveFocus}
+      onPointerUp={openDrawn}
+      onPointerLeave={() => setDrawn(undefined)}
+    >
       {buckets.map((bucket, index) => (
         <PageLink
           key={bucket.at}
@@ -39,8 +62,16 @@ export function PeriodLinks<Bucket extends { readonly at: string }>(props: Props
           tabIndex={index === buckets.length - 1 ? 0 : -1}
           className={linkClassName}
           data-late={isLate?.(bucket)}
+          data-drawn={isDrawn(index) || undefined}
+          draggable={false}
           aria-label={`${periodLabel(bucket.at, span, zone)}: ${textOf(bucket)}`}
-          onPointerEnter={() => point(index)}
+          onPointerDown={({ button, pointerType }) => {
+            if (button === 0 && pointerType === "mouse") setDrawn({ start: index, end: index });
+          }}
+          onPointerEnter={() => {
+            point(index);
+            setDrawn((before) => before && { ...before, end: index });
+          }}
           onPointerLeave={() => point(undefined)}
           onFocus={() => point(index)}
           onBlur={() => point(undefined)}

@@ -3,6 +3,7 @@ import { IS_IN_APPLICATION } from "../mount.ts";
 import { Icon } from "../parts/icon.tsx";
 import { actorName, useSession } from "../session.ts";
 import { useSignOut } from "../sign-out.ts";
+import { ZoneItems } from "./zone-switch.tsx";
 
 const SCHEMES = [
   { value: "auto", label: "System", icon: "system" },
@@ -28,6 +29,7 @@ export function SessionMenu() {
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
+        <ZoneItems />
         <Menu.Label>Colours</Menu.Label>
         {SCHEMES.map(({ value, label, icon }) => (
           <Menu.Item

@@ -1,4 +1,6 @@
+import { Menu } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
+import { Icon } from "../parts/icon.tsx";
 import { LOCAL_ZONE, type TimeZone, useTimeZone } from "../parts/time-zone.tsx";
 
 const ZONES = [
@@ -7,16 +9,20 @@ const ZONES = [
 ] as const satisfies readonly { readonly zone: TimeZone; readonly label: string; readonly title: string }[];
 
 /** Chooses the zone of all times; the address keeps it, so that a link shows them alike to everyone. */
-export function ZoneSwitch() {
-  const chosen = useTimeZone();
+function useZoneChoice() {
   const navigate = useNavigate();
-  const choose = (zone: TimeZone) =>
+  return (zone: TimeZone) =>
     void navigate({
       to: ".",
       search: (search) => ({ ...search, tz: zone === "utc" ? "utc" : undefined }),
       replace: true,
       resetScroll: false,
     });
+}
+
+export function ZoneSwitch() {
+  const chosen = useTimeZone();
+  const choose = useZoneChoice();
   return (
     <fieldset className="switch" aria-label="Time zone">
       {ZONES.map(({ zone, label, title }) => (
@@ -25,5 +31,27 @@ export function ZoneSwitch() {
         </button>
       ))}
     </fieldset>
+  );
+}
+
+/** The same choice in a menu, where the top bar has no room for the switch. */
+export function ZoneItems() {
+  const chosen = useTimeZone();
+  const choose = useZoneChoice();
+  return (
+    <>
+      <Menu.Label hiddenFrom="sm">Time zone</Menu.Label>
+      {ZONES.map(({ zone, label, title }) => (
+        <Menu.Item
+          key={zone}
+          hiddenFrom="sm"
+          rightSection={zone === chosen && <Icon name="check" />}
+          title={title}
+          onClick={() => choose(zone)}
+        >
+          {label}
+        </Menu.Item>
+      ))}
+    </>
   );
 }

@@ -16,6 +16,8 @@ export type PauseWriter = (during: () => Promise<unknown>) => Promise<unknown>;
 export interface CheckpointOptions {
   /** How long after a commit its pages are copied, in milliseconds. */
   readonly afterMs: number;
+  /** So many commits wait for the first copy: a process of a few needs no thread. */
+  readonly firstAfterCommits: number;
   /** WAL length, in frames, from which it is restarted. A longer WAL writes fewer pages twice. */
   readonly restartFrames: number;
   readonly code: URL;
@@ -30,6 +32,7 @@ interface Thread {
 export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
   // The flush of the WAL waits behind the copied pages: 40 MB of a second at full rate (decision 0018).
   afterMs: 100,
+  firstAfterCommits: 32,
   restartFrames: 4_096,
   code: CHECKPOINT_THREAD,
 };
@@ -53,6 +56,7 @@ export class Checkpointer {
   #thread: Thread | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  #commits = 0;
   #isClosed = false;
 
   /** @param flushFailed called when a checkpoint's fsync failed; the store then stops */
@@ -70,6 +74,8 @@ export class Checkpointer {
 
   /** Something was committed, and is to be copied soon. */
   onCommit(): void {
+    this.#commits += 1;
+    if (this.#commits < this.#rules.firstAfterCommits) return;
     if (this.#timer !== undefined || this.#running !== undefined || this.#isClosed) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   CHECKPOINT_DEFAULTS,
   Checkpointer,
@@ -44,6 +44,7 @@ async function withWriter(
   const checkpointer = new Checkpointer(join(folder, path), pause, (cause) => void flusher.markFailed(cause), {
     ...CHECKPOINT_DEFAULTS,
     afterMs: 10,
+    firstAfterCommits: 1,
     restartFrames: LONG_LOG,
     ...rules,
   });
@@ -84,6 +85,29 @@ function rowsIn(path: string): number {
 }
 
 describe("the write-ahead log of SQLite", () => {
+  it("the first commits of a process wait for others, so that a short process starts no thread", async () => {
+    vi.useFakeTimers();
+    try {
+      const checkpointer = new Checkpointer(
+        "x.db",
+        () => Promise.resolve(),
+        () => {},
+        {
+          ...CHECKPOINT_DEFAULTS,
+          firstAfterCommits: 4,
+        },
+      );
+      const timers = Array.from({ length: 5 }, () => {
+        checkpointer.onCommit();
+        return vi.getTimerCount();
+      });
+      await checkpointer.close();
+      expect(timers).toEqual([0, 0, 0, 1, 1]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("the WAL starts again under writes that never stop", { tags: "full" }, () =>
     withWriter(async (parts) => {
       let written = 0;
@@ -168,6 +192,7 @@ describe("the write-ahead log of SQLite", () => {
       {
         ...CHECKPOINT_DEFAULTS,
         afterMs: 1,
+        firstAfterCommits: 1,
         ...threadThat(
           `parentPort.postMessage({ frames: ${CHECKPOINT_DEFAULTS.restartFrames}, left: 0, flushFailed: "disk I/O error" })`,
         ),
@@ -203,6 +228,7 @@ async function firstPause(answer: string): Promise<unknown> {
   const checkpointer = new Checkpointer("x.db", pause, () => {}, {
     ...CHECKPOINT_DEFAULTS,
     afterMs: 1,
+    firstAfterCommits: 1,
     ...rules,
   });
   const commits = setInterval(() => checkpointer.onCommit(), 2);

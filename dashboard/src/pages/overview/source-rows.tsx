@@ -1,5 +1,6 @@
 import { outcomeCounts, type SourceHealthView } from "oncehook/admin-client";
 import { Figure } from "../../parts/figure.tsx";
+import { OutcomeSparkline } from "../../parts/outcome-sparkline.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
@@ -7,7 +8,7 @@ import { DeadlineShare, SourceState } from "../../parts/source-state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useSourceHealth } from "../../parts/use-sources.ts";
 
-const HEADS = ["Source", "State", "Handled", "Refused", "Failed", "p99 of deadline", "Last callback"];
+const HEADS = ["Source", "State", "Handled", "Refused", "Failed", "Outcomes", "p99 of deadline", "Last callback"];
 /** Sources that need attention come first. */
 const STATES: readonly SourceHealthView["state"][] = ["failing", "refusing", "silent", "ok", "idle"];
 
@@ -45,7 +46,8 @@ function byState(one: SourceHealthView, other: SourceHealthView): number {
   return STATES.indexOf(one.state) - STATES.indexOf(other.state);
 }
 
-function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...times } }: { of: SourceHealthView }) {
+function SourceRow({ of }: { readonly of: SourceHealthView }) {
+  const { source, state, from, outcomes, periods, last_callback_at, ...times } = of;
   const counts = outcomeCounts(outcomes);
   return (
     <tr>
@@ -60,6 +62,9 @@ function SourceRow({ of: { source, state, from, outcomes, last_callback_at, ...t
           <Figure count={counts[outcome]} search={{ source, from, outcome }} label={`${outcome} of ${source}`} />
         </td>
       ))}
+      <td>
+        <OutcomeSparkline periods={periods} />
+      </td>
       <td>
         <SourceLink source={source} className="figure">
           <DeadlineShare {...times} />

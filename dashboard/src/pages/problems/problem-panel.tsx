@@ -11,7 +11,7 @@ import { Loading, Problem } from "../../parts/page-states.tsx";
 import { plain } from "../../parts/plain-message.ts";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Age, Time } from "../../parts/time.tsx";
 import { type EventLine, EventLines } from "./event-lines.tsx";
 import { ProblemActions } from "./problem-actions.tsx";
 import { ProblemStack } from "./problem-stack.tsx";
@@ -185,7 +185,7 @@ function Attempts({ failure }: { readonly failure: FailureView | undefined }): R
       {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
       {state === "waiting" && next_attempt_at !== null && (
         <>
-          , next retry at <Time at={next_attempt_at} />
+          , retry <Age at={next_attempt_at} />
         </>
       )}
     </>

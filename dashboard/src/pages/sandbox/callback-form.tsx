@@ -6,6 +6,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Problem } from "../../parts/page-states.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { milliseconds } from "../../parts/time.tsx";
+import "./sandbox.css";
 
 const SIGNATURES = [
   { value: "right", label: "signed as its platform would" },
@@ -37,38 +38,43 @@ export function CallbackForm(props: CallbackFormProps) {
   const { body, onBody, hint, warning, send, isReady = true, children, renew } = props;
   const [sign, setSign] = useState<Sending["sign"]>("right");
   return (
-    <Stack>
-      <Group align="end">
-        {children}
-        <NativeSelect
-          label="Signature"
-          data={SIGNATURES}
-          onChange={({ currentTarget }) =>
-            setSign(SIGNATURES.find(({ value }) => value === currentTarget.value)?.value ?? "right")
-          }
+    <div className="sandbox-form">
+      <Stack>
+        <Group align="end">
+          {children}
+          <NativeSelect
+            label="Signature"
+            data={SIGNATURES}
+            onChange={({ currentTarget }) =>
+              setSign(SIGNATURES.find(({ value }) => value === currentTarget.value)?.value ?? "right")
+            }
+          />
+        </Group>
+        <Textarea
+          label="Body, as it is signed and sent"
+          description={hint}
+          value={body}
+          onChange={({ currentTarget }) => onBody(currentTarget.value)}
+          autosize
+          minRows={6}
+          // While typing: a line that appeared on blur would move the button from under the pointer.
+          error={warning}
+          autoComplete="off"
+          data-monospace
         />
-      </Group>
-      <Textarea
-        label="Body, as it is signed and sent"
-        description={hint}
-        value={body}
-        onChange={({ currentTarget }) => onBody(currentTarget.value)}
-        autosize
-        minRows={6}
-        // While typing: a line that appeared on blur would move the button from under the pointer.
-        error={warning}
-        autoComplete="off"
-        data-monospace
-      />
-      <Group>
-        <Button loading={send.isPending} disabled={!isReady} onClick={() => send.mutate({ body, sign })}>
-          Send
-        </Button>
-        {renew}
-      </Group>
-      {send.isError && <Problem error={send.error} title="It could not be sent" />}
-      {send.data !== undefined && <SandboxResult result={send.data} />}
-    </Stack>
+        <Group>
+          <Button loading={send.isPending} disabled={!isReady} onClick={() => send.mutate({ body, sign })}>
+            Send
+          </Button>
+          {renew}
+        </Group>
+      </Stack>
+      <div>
+        {send.isError && <Problem error={send.error} title="It could not be sent" />}
+        {send.data !== undefined && <SandboxResult result={send.data} />}
+        {send.isIdle && <p className="sandbox-empty">The response will be here.</p>}
+      </div>
+    </div>
   );
 }
 

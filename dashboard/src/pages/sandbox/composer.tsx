@@ -23,6 +23,7 @@ export function Composer({ chosen, events, sources }: ComposerProps) {
       <h2>A callback</h2>
       {sources.length > 0 && (
         <NativeSelect
+          className="sandbox-source"
           label="Source"
           value={name}
           data={[...sources.map((one) => one.source), BUILT_IN]}

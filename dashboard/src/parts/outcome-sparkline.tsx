@@ -1,0 +1,42 @@
+import { outcomeCounts } from "oncehook/admin-client";
+import { GROUPS } from "./outcome-groups.ts";
+import "./chart.css";
+import "./sparkline.css";
+
+const HEIGHT = 20;
+const BAR = 3;
+const STEP = 4;
+
+/** Outcomes by code in each period, as the receiver has them; the oldest first. */
+interface Props {
+  readonly periods: readonly Readonly<Record<string, number>>[];
+}
+
+/** Stacked bars of an hour, in the order of the legend. The numbers beside it say the same to those who see no bars. */
+export function OutcomeSparkline({ periods }: Props) {
+  const bars = periods.map((outcomes) => outcomeCounts(outcomes));
+  const most = Math.max(1, ...bars.map((counts) => GROUPS.reduce((sum, { name }) => sum + counts[name], 0)));
+  const width = periods.length * STEP;
+  return (
+    <svg className="sparkline" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} aria-hidden="true">
+      {bars.map((counts, index) => {
+        let below = 0;
+        const parts = GROUPS.flatMap(({ name }) => {
+          const height = (counts[name] / most) * HEIGHT;
+          below += height;
+          return height === 0 ? [] : [{ name, height, y: HEIGHT - below }];
+        });
+        const x = index * STEP;
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a period's bar is its place.
+          <g key={index}>
+            {parts.length === 0 && <rect data-empty x={x} y={HEIGHT - 1} width={BAR} height={1} />}
+            {parts.map(({ name, ...part }) => (
+              <rect key={name} data-group={name} x={x} width={BAR} {...part} />
+            ))}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
