@@ -67,8 +67,8 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
     }),
     problems: {
       open: open.length,
-      top: open.slice(0, MOST_SHOWN).map(({ id, kind, source, title, count, isAtLeast, since }) => {
-        return { id, kind, source, title, count, at_least: isAtLeast, since };
+      top: open.slice(0, MOST_SHOWN).map(({ id, kind, source, title, count, isAtLeast, since, hourly }) => {
+        return { id, kind, source, title, count, at_least: isAtLeast, since, hourly: [...hourly] };
       }),
     },
   };

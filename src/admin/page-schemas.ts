@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { VERSIONS } from "../domain/index.ts";
 import { ALERT } from "./alert-schemas.ts";
+import { hourly } from "./hourly-counts.ts";
 
 export const time = () => z.string().meta({ format: "date-time" });
 export const object = () => z.record(z.string(), z.unknown());
@@ -262,6 +263,7 @@ export const OVERVIEW = view("What came to the receivers of this database: their
           count: z.int(),
           at_least: z.boolean().describe("Whether there are more."),
           since: time(),
+          hourly: hourly(),
         }),
       )
       .describe("The most frequent open ones, at most ten; `GET /api/v1/problems` has all."),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { PROBLEM_KINDS, PROBLEM_STATES } from "../domain/index.ts";
+import { hourly } from "./hourly-counts.ts";
 import { time, view } from "./page-schemas.ts";
 
 const count = () => z.int().optional();
@@ -29,9 +30,7 @@ export const PROBLEM = view(
       .nullable()
       .describe("Its newest event, for a dry run; null for refused callbacks and where it is resolved."),
     remedy: z.string().nullable(),
-    hourly: z
-      .array(z.int())
-      .describe("First seen by the hour, the 24 hours up to now; the last one is not over. Of the newest 10,000."),
+    hourly: hourly(),
     reopened: z.int().describe("How often it has come again after it was resolved."),
     resolved_at: time().nullable(),
     muted_until: time().nullable(),

@@ -1,5 +1,5 @@
 import type { SourceHealthView } from "../admin/index.ts";
-import { latencyQuantile, OVERVIEW_RANGES, outcomeCounts, periodStart } from "../domain/index.ts";
+import { isEventResponse, latencyQuantile, OVERVIEW_RANGES, outcomeCounts, periodStart } from "../domain/index.ts";
 import type { RollupSlot, Store } from "../store/index.ts";
 
 export interface SourceFacts {
@@ -26,7 +26,8 @@ export async function sourceHealth(
   const day = Map.groupBy(await rollups.list("day", firstOf("day", now)), ({ source }) => source);
   return sources.map(({ source, title, deadlineSeconds }) => {
     const minutes = hour.get(source) ?? [];
-    const quarters = day.get(source) ?? [];
+    const responses = responsesOf(minutes);
+    const quarters = responsesOf(day.get(source) ?? []);
     const outcomes = countsOf(minutes);
     return {
       source,
@@ -35,9 +36,9 @@ export async function sourceHealth(
       from: isoTime(from),
       outcomes,
       periods: periodsOf(minutes, from),
-      p99_ms: latencyQuantile(minutes, 0.99),
+      p99_ms: latencyQuantile(responses, 0.99),
       deadline_ms: deadlineSeconds === undefined ? null : Math.round(deadlineSeconds * 1_000),
-      last_callback_at: lastOf(minutes) ?? lastOf(quarters) ?? null,
+      last_callback_at: lastOf(responses) ?? lastOf(quarters) ?? null,
     };
   });
 }
@@ -53,6 +54,10 @@ function stateOf(
   if (handled + duplicates + ignored + refused > 0) return "ok";
   const hours = new Set(quarters.filter(({ slot }) => slot < from).map(({ slot }) => Math.floor(slot / HOUR_SECONDS)));
   return hours.size >= USUAL_HOURS ? "silent" : "idle";
+}
+
+function responsesOf(rows: readonly RollupSlot[]): readonly RollupSlot[] {
+  return rows.filter(({ outcome }) => isEventResponse(outcome));
 }
 
 function countsOf(rows: readonly RollupSlot[]): Record<string, number> {

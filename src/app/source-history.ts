@@ -1,12 +1,5 @@
 import type { SourceHistoryView } from "../admin/index.ts";
-import {
-  AFTER_RESPONSE,
-  latencyQuantile,
-  OVERVIEW_RANGES,
-  type OverviewRange,
-  outcomeGroup,
-  periodStart,
-} from "../domain/index.ts";
+import { isEventResponse, latencyQuantile, OVERVIEW_RANGES, type OverviewRange, periodStart } from "../domain/index.ts";
 import type { RollupSlot, SlowCallback, Store } from "../store/index.ts";
 import type { SourceFacts } from "./source-health.ts";
 
@@ -28,7 +21,7 @@ export async function sourceHistory(
   const { stepSeconds, steps } = OVERVIEW_RANGES[span];
   const first = periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
   const counts = await store.rollups.ofSource(span, first, source);
-  const rows = counts.filter(({ outcome }) => isEvent(outcome));
+  const rows = counts.filter(({ outcome }) => isEventResponse(outcome));
   const bySlot = Map.groupBy(rows, ({ slot }) => slot);
   const slow = await slowestOf(store, source, slowestSlots(bySlot), stepSeconds);
   return {
@@ -46,11 +39,6 @@ export async function sourceHistory(
     slowest: slow.callbacks.map(presentSlow),
     is_complete: slow.isComplete,
   };
-}
-
-/** Not a request without an event, and no second count of a callback. */
-function isEvent(outcome: string): boolean {
-  return outcomeGroup(outcome) !== undefined && !AFTER_RESPONSE.some((one) => one === outcome);
 }
 
 function latencyOf(rows: readonly RollupSlot[]) {

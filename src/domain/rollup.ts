@@ -1,4 +1,5 @@
 import { getOrMake } from "./made-once.ts";
+import { outcomeGroup } from "./outcome-groups.ts";
 
 /**
  * Counts of callbacks by time, outcome and latency. Each count is kept once for each span of the overview, in its periods.
@@ -12,6 +13,11 @@ export const OVERVIEW_RANGES = {
 
 /** Accepted events whose first attempt failed or was rejected: a second count of a callback that was counted as accepted. */
 export const AFTER_RESPONSE = ["accepted_failed", "accepted_rejected"] as const;
+
+/** Whether an outcome is of an event's response: no request without an event, and no second count of a callback. */
+export function isEventResponse(outcome: string): boolean {
+  return outcomeGroup(outcome) !== undefined && !AFTER_RESPONSE.some((one) => one === outcome);
+}
 
 export type OverviewRange = keyof typeof OVERVIEW_RANGES;
 

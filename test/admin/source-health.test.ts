@@ -65,6 +65,19 @@ describeFullOnPostgres("the health of sources on %s", (dialect) => {
       expect(shop?.last_callback_at).toBe(null);
     }));
 
+  it("an endpoint check counts as no callback: neither as its last one, nor in its p99", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await createAdminClient({ origin: receiver.adminOrigin, token: TOKEN }).sources.check("shop");
+        await until(async () => (await receiver.count("oncehook_callbacks", "outcome = 'endpoint_check'")) > 0);
+        const source = (await healthOf(receiver)).find((one) => one.source === "shop");
+        expect(source).toMatchObject({ state: "idle", p99_ms: null, last_callback_at: null });
+        expect(source?.outcomes).toHaveProperty("endpoint_check");
+      },
+      { sources: { shop: shop() } },
+    ));
+
   it("a source is failing after one failure, and refusing where most of its callbacks are refused", () =>
     withClock(async (receiver) => {
       await receiver.send(payment());

@@ -27,6 +27,7 @@ const PAGES = [
   ["/settings/background", "Background work"],
   ["/settings/alerts", "Alerts"],
   ["/settings/audit", "Audit log"],
+  ["/nowhere", "No such page"],
   ["/", "Overview"],
 ] as const;
 
@@ -59,6 +60,14 @@ it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { 
       await go(page, [`/problems/${items[0]?.id}`, "Problems"]);
       await page.getByRole("region", { name: "The error with its stack" }).waitFor();
       found.problem = await violations(page);
+      const panel = page.getByRole("complementary", { name: "Problem" });
+      await panel.getByRole("button", { name: "Mute", exact: true }).click();
+      await page.getByRole("button", { name: "For 8 hours" }).waitFor();
+      found.mute = await violations(page);
+      await page.keyboard.press("Escape");
+      await panel.getByRole("button", { name: "Dry run one" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Close" }).waitFor();
+      found.dialog = await violations(page);
       expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
       expect(problems).toEqual([]);
     },
@@ -68,6 +77,40 @@ it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { 
     },
     { colorScheme, reducedMotion: "reduce" },
   ),
+);
+
+it.each([
+  ["/activity", ".activity-row"],
+  ["/problems", ".problem-row"],
+])(
+  "the keyboard alone comes to the first row of %s within six tabs, and opens it",
+  { timeout: LIMIT_MS },
+  (path, row) =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await receiver.send(event("unreliable", {}));
+        await page.goto(path);
+        await signIn(page);
+        // The keyboard begins at the top of a page that was just opened.
+        await page.reload();
+        await page.locator(row).first().waitFor();
+        const focused = (selector: string) =>
+          page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`);
+        await page.keyboard.press("Tab");
+        await page.keyboard.press("Enter");
+        let tabs = 0;
+        for (; tabs < 6 && (await focused("[href='#list']")) === false; tabs += 1) await page.keyboard.press("Tab");
+        await page.keyboard.press("Enter");
+        await expect.poll(() => focused("#list"), { timeout: PATIENCE_MS }).toBe(true);
+        await page.keyboard.press("ArrowDown");
+        await expect.poll(() => focused(row), { timeout: PATIENCE_MS }).toBe(true);
+        expect(tabs).toBeLessThanOrEqual(6);
+        await page.keyboard.press("Enter");
+        await expectShown(page.getByRole("complementary"));
+      },
+      { handlers: [unreliable().handler], env: { RETRY_MAX: "0" } },
+      { viewport: { width: 1_440, height: 900 } },
+    ),
 );
 
 it("the dashboard fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>

@@ -15,7 +15,7 @@ import { NOT_ASKED, runRounds } from "./run-rounds.ts";
 import { tableOf, verdictOf } from "./table.ts";
 
 /** Each round with a few faults; `npm run torture` brings as many as docs/reliability.md tells of. */
-const ROUND_LIMIT_MS = 180_000;
+const ROUND_LIMIT_MS = 420_000;
 
 describe("under fire", () => {
   it.for(ROUNDS.map(({ name, title }) => [name, title] as const))(

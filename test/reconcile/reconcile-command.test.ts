@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -148,11 +149,13 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
   it("a dry run changes nothing and prints what is missing, as JSON too", () => {
     const missing = stripeEvent();
     return withPlatform(dialect, stripeApi([missing]), async (platform) => {
-      if (dialect === "sqlite")
+      if (dialect === "sqlite") {
+        await rm(platform.target.url.slice("sqlite:".length));
         expect(await platform.reconcile("stripe", "--dry-run")).toMatchObject({
           code: 1,
           stderr: expect.stringContaining("the database is not there yet, and a dry run changes nothing"),
         });
+      }
       await withServing(platform, async (_receiver, handled) => {
         const text = await platform.reconcile("stripe", "--dry-run");
         expect(text.stdout).toMatch(new RegExp(`${missing.id}\\s+invoice.paid\\s+\\S+Z\\s+missing; would be handled`));

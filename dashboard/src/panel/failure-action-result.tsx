@@ -85,7 +85,7 @@ export function ReplayOutcome({ replay }: { readonly replay: ReplayView }) {
         {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(replay)}
       </Text>
       {result !== undefined && <TextBlock label="The handler's result" text={JSON.stringify(result)} />}
-      {error !== undefined && <TextBlock label="The error with its stack" text={ownFramesFirst(error)} />}
+      {error !== undefined && <TextBlock label="The error of this run with its stack" text={ownFramesFirst(error)} />}
       {dry_run && statements !== undefined && (
         <Statements statements={statements} omitted={replay.statements_omitted ?? 0} />
       )}

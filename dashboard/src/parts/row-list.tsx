@@ -3,6 +3,7 @@ import "./row-list.css";
 import { useMediaQuery } from "@mantine/hooks";
 import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useImperativeHandle, useRef, useState } from "react";
 
+const LIST_ID = "list";
 const WIDE = "(min-width: 62em)";
 /** In pixels, as the style sheet has them. */
 const ROW_HEIGHT = { wide: 32, narrow: 52 };
@@ -79,6 +80,7 @@ export function RowList<Row>({ ref, label, className, heads, rows, open, readOn,
     <div className={`row-list ${className}`} ref={viewport}>
       <div
         role="grid"
+        id={LIST_ID}
         aria-label={label}
         aria-rowcount={rows.length + 1}
         // The arrow keys move through its rows.
@@ -104,6 +106,15 @@ export function RowList<Row>({ ref, label, className, heads, rows, open, readOn,
       </div>
       {end}
     </div>
+  );
+}
+
+/** Before the filters of a list, of which there are many. */
+export function SkipToList() {
+  return (
+    <a className="skip-link" href={`#${LIST_ID}`}>
+      Skip to the list
+    </a>
   );
 }
 

@@ -8,7 +8,7 @@ import { api, isStatus } from "../../client.ts";
 import { EventPanel } from "../../panel/event-panel.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { RowList, type RowListHandle } from "../../parts/row-list.tsx";
+import { RowList, type RowListHandle, SkipToList } from "../../parts/row-list.tsx";
 import { useTimeZone } from "../../parts/time-zone.tsx";
 import { useListKeys } from "../../parts/use-list-keys.ts";
 import { useSession } from "../../session.ts";
@@ -56,6 +56,7 @@ export function ActivityPage() {
   const openId = open !== undefined && /^\d+$/.test(open) ? Number(open) : undefined;
   return (
     <div className="list-page">
+      <SkipToList />
       <div className="list-top">
         <PageTitle title="Activity">
           <LiveLabel state={state} />

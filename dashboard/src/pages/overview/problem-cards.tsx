@@ -4,8 +4,10 @@ import { api } from "../../client.ts";
 import { ALERT_TEXTS } from "../../parts/alert-texts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { MuteButton } from "../../parts/mute-button.tsx";
+import type { Tone } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
+import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useMayChange } from "../../session.ts";
 import type { AlertView } from "../../views.ts";
@@ -64,14 +66,14 @@ export function ProblemCards({ overview: { problems, alerts, needs_attention }, 
   );
 }
 
-const KINDS: Readonly<Record<string, { readonly label: string; readonly tone: string; readonly step: string }>> = {
+const KINDS: Readonly<Record<string, { readonly label: string; readonly tone: Tone; readonly step: string }>> = {
   failure: { label: "failed", tone: "failed", step: PROBLEM_STEPS.failure },
   refusal: { label: "refused", tone: "refused", step: PROBLEM_STEPS.refusal },
   delivery: { label: "not delivered", tone: "failed", step: PROBLEM_STEPS.delivery },
 };
 
 function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {
-  const { id, kind, source, title, count, at_least, since } = problem;
+  const { id, kind, source, title, count, at_least, since, hourly } = problem;
   const { label, tone, step } = KINDS[kind] ?? { label: kind, tone: "failed", step: "Open" };
   const mayChange = useMayChange();
   return (
@@ -83,6 +85,7 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
             {at_least && "+"} {label}
           </span>
           <span className="quiet">{source}</span>
+          <Sparkline hourly={hourly} tone={tone} />
         </>
       }
       link={

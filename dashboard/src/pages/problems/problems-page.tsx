@@ -7,7 +7,7 @@ import { Copy } from "../../parts/copy.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { RowList, type RowListHandle } from "../../parts/row-list.tsx";
+import { RowList, type RowListHandle, SkipToList } from "../../parts/row-list.tsx";
 import { useListKeys } from "../../parts/use-list-keys.ts";
 import { useMayChange } from "../../session.ts";
 import { ProblemFilters } from "./problem-filter-bar.tsx";
@@ -48,6 +48,7 @@ export function ProblemsPage() {
   const change = (next: ProblemSearch) => void navigate({ search: (was) => ({ ...problemSearch(was), ...next }) });
   return (
     <div className="list-page">
+      <SkipToList />
       <div className="list-top">
         <PageTitle title="Problems">
           <ReplaysLink />
