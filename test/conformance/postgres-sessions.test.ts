@@ -216,7 +216,7 @@ describe("what a handler leaves on its connection to postgres", () => {
   it.each([
     "SELECT set_config('default_transaction_read_only', 'on', false)",
     "SELECT set_config('search_path', 'pg_catalog', false)",
-    "DO $$BEGIN SET SESSION statement_timeout = 1; END$$",
+    "DO $$BEGIN SET SESSION statement_timeout = 9000; END$$",
     "DO $$BEGIN SET SESSION ROLE pg_monitor; END$$",
     "SELECT hasten()",
   ])("a handler leaves no setting behind: %s", async (statement) => {
