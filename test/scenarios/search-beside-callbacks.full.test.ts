@@ -40,13 +40,16 @@ async function searchBeside(receiver: TestReceiver) {
 }
 
 describe.each(DIALECTS)("a search for a text that is nowhere on %s", (dialect) => {
-  it(`callbacks do not wait for more than ${MOST_MS} ms of computing while the log is read`, { timeout: LIMIT_MS }, () =>
-    withFilledReceiver(dialect, ROWS, async (receiver) => {
-      await receiver.send(payment());
-      const longestFirst = await searchBeside(receiver);
-      expect(longestFirst.length).toBeGreaterThan(10);
-      // Once or twice the collector looks at all garbage of the process, that of other tests among it.
-      expect(longestFirst[2]).toBeLessThan(MOST_MS);
-    }),
+  it(
+    `callbacks do not wait for more than ${MOST_MS} ms of computing while the log is read`,
+    { timeout: LIMIT_MS },
+    () =>
+      withFilledReceiver(dialect, ROWS, async (receiver) => {
+        await receiver.send(payment());
+        const longestFirst = await searchBeside(receiver);
+        expect(longestFirst.length).toBeGreaterThan(10);
+        // Once or twice the collector looks at all garbage of the process, that of other tests among it.
+        expect(longestFirst[2]).toBeLessThan(MOST_MS);
+      }),
   );
 });
