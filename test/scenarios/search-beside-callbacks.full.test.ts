@@ -18,6 +18,8 @@ function computedMs(): number {
 /** Searches the whole log for a text that is nowhere, while callbacks come one after the other. */
 async function searchBeside(receiver: TestReceiver) {
   const { search } = createAdminClient({ origin: receiver.adminOrigin, token: TOKEN });
+  // The first page compiles the search, in this thread.
+  await search.find({ q: "nowhere at all" });
   let isSearching = true;
   const searched = (async () => {
     for (let cursor: string | undefined; ; ) {
@@ -29,27 +31,24 @@ async function searchBeside(receiver: TestReceiver) {
   })().finally(() => {
     isSearching = false;
   });
-  const waits: number[] = [];
+  let [longest, sent] = [0, 0];
   while (isSearching) {
     const before = computedMs();
     expect((await receiver.send(payment())).status).toBe(200);
-    waits.push(computedMs() - before);
+    longest = Math.max(longest, computedMs() - before);
+    sent += 1;
   }
   await searched;
-  return waits.toSorted((one, other) => other - one);
+  return { longest, sent };
 }
 
 describe.each(DIALECTS)("a search for a text that is nowhere on %s", (dialect) => {
-  it(
-    `callbacks do not wait for more than ${MOST_MS} ms of computing while the log is read`,
-    { timeout: LIMIT_MS },
-    () =>
-      withFilledReceiver(dialect, ROWS, async (receiver) => {
-        await receiver.send(payment());
-        const longestFirst = await searchBeside(receiver);
-        expect(longestFirst.length).toBeGreaterThan(10);
-        // Once or twice the collector looks at all garbage of the process, that of other tests among it.
-        expect(longestFirst[2]).toBeLessThan(MOST_MS);
-      }),
+  it(`no callback waits for more than ${MOST_MS} ms of computing while the log is read`, { timeout: LIMIT_MS }, () =>
+    withFilledReceiver(dialect, ROWS, async (receiver) => {
+      await receiver.send(payment());
+      const { sent, longest } = await searchBeside(receiver);
+      expect(sent).toBeGreaterThan(10);
+      expect(longest).toBeLessThan(MOST_MS);
+    }),
   );
 });
