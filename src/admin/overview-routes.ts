@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import {
+  countByOutcome,
   DAY_MS,
   latencyQuantile,
   OVERVIEW_RANGES,
@@ -78,9 +79,7 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
 const MOST_SHOWN = 10;
 
 function summed(rows: readonly RollupSlot[]): OverviewView["totals"] {
-  const outcomes: Record<string, number> = {};
-  for (const { outcome, count } of rows) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
-  return { outcomes, p50_ms: latencyQuantile(rows, 0.5), p99_ms: latencyQuantile(rows, 0.99) };
+  return { outcomes: countByOutcome(rows), p50_ms: latencyQuantile(rows, 0.5), p99_ms: latencyQuantile(rows, 0.99) };
 }
 
 function isoTime(seconds: number): string {

@@ -2,7 +2,14 @@ import type { SourcesView, SourceView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
 import { type ConfiguredSource, describeMethods, type RegisteredAddress, rateOf } from "../configured/index.ts";
 import { type ConfiguredSecret, rotationAdvice, storedUse } from "../credentials/index.ts";
-import { keySourceOf, latencyQuantile, OVERVIEW_RANGES, periodStart, VERSIONS } from "../domain/index.ts";
+import {
+  countByOutcome,
+  keySourceOf,
+  latencyQuantile,
+  OVERVIEW_RANGES,
+  periodStart,
+  VERSIONS,
+} from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { AnswerMode } from "../pipeline/index.ts";
 import { IDENTITY_TEXTS, type SourceDefinition } from "../sources/index.ts";
@@ -68,12 +75,10 @@ function answerOf(answer: AnswerMode): SourceView["answer"] {
 }
 
 function activityOf(rows: readonly RollupSlot[]): SourceView["activity"] {
-  const outcomes: Record<string, number> = {};
-  for (const { outcome, count } of rows) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
   const last = Math.max(...rows.map(({ slot }) => slot));
   return {
     last_callback_at: rows.length === 0 ? null : new Date(last * 1_000).toISOString(),
-    outcomes,
+    outcomes: countByOutcome(rows),
     p99_ms: latencyQuantile(rows, 0.99),
   };
 }

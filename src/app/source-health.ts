@@ -1,5 +1,12 @@
 import type { SourceHealthView } from "../admin/index.ts";
-import { isEventResponse, latencyQuantile, OVERVIEW_RANGES, outcomeCounts, periodStart } from "../domain/index.ts";
+import {
+  countByOutcome,
+  isEventResponse,
+  latencyQuantile,
+  OVERVIEW_RANGES,
+  outcomeCounts,
+  periodStart,
+} from "../domain/index.ts";
 import type { RollupSlot, Store } from "../store/index.ts";
 
 export interface SourceFacts {
@@ -28,7 +35,7 @@ export async function sourceHealth(
     const minutes = hour.get(source) ?? [];
     const responses = responsesOf(minutes);
     const quarters = responsesOf(day.get(source) ?? []);
-    const outcomes = countsOf(minutes);
+    const outcomes = countByOutcome(minutes);
     return {
       source,
       title: title ?? null,
@@ -60,15 +67,9 @@ function responsesOf(rows: readonly RollupSlot[]): readonly RollupSlot[] {
   return rows.filter(({ outcome }) => isEventResponse(outcome));
 }
 
-function countsOf(rows: readonly RollupSlot[]): Record<string, number> {
-  const outcomes: Record<string, number> = {};
-  for (const { outcome, count } of rows) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
-  return outcomes;
-}
-
 function periodsOf(minutes: readonly RollupSlot[], from: number): Record<string, number>[] {
   const periods = Map.groupBy(minutes, ({ slot }) => Math.floor((slot - from) / PERIOD_SECONDS));
-  return Array.from({ length: HOUR_SECONDS / PERIOD_SECONDS }, (_, index) => countsOf(periods.get(index) ?? []));
+  return Array.from({ length: HOUR_SECONDS / PERIOD_SECONDS }, (_, index) => countByOutcome(periods.get(index) ?? []));
 }
 
 function firstOf(range: "hour" | "day", now: Date): number {

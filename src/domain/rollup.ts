@@ -37,6 +37,13 @@ export interface RollupCount {
   readonly count: number;
 }
 
+/** How many callbacks had each outcome. */
+export function countByOutcome(counts: readonly Pick<RollupCount, "outcome" | "count">[]): Record<string, number> {
+  const outcomes: Record<string, number> = {};
+  for (const { outcome, count } of counts) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
+  return outcomes;
+}
+
 export function latencyBucket(ms: number): number {
   const bucket = BOUNDS_MS.findIndex((bound) => ms <= bound);
   return bucket === -1 ? BOUNDS_MS.length : bucket;

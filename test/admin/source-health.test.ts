@@ -54,7 +54,7 @@ describeFullOnPostgres("the health of sources on %s", (dialect) => {
         state: "ok",
         from: "2026-03-04T13:31:00.000Z",
         outcomes: { success: 2 },
-        // Two minutes each; the first one begins with the hour, which is not a full one.
+        // Thirty of two minutes; the last one has begun.
         periods: [...Array.from({ length: 29 }, () => ({})), { success: 2 }],
         p99_ms: expect.any(Number),
         deadline_ms: null,

@@ -34,17 +34,17 @@ export async function withDatabase<T>(dialect: Dialect, use: (target: Target) =>
 
 /** Lends a fresh database that has the schema already, which takes half the time. */
 export async function withMigrated<T>(dialect: Dialect, use: (target: Target) => Promise<T>): Promise<T> {
-  if (dialect === "postgres") return withPostgres(inject("postgresTemplate"), use);
-  return withSqlite(async (target) => {
-    await copyFile(inject("sqliteTemplate"), target.url.slice("sqlite:".length));
-    return use(target);
-  });
+  return dialect === "sqlite"
+    ? withSqlite(use, inject("sqliteTemplate"))
+    : withPostgres(inject("postgresTemplate"), use);
 }
 
-async function withSqlite<T>(use: (target: Target) => Promise<T>): Promise<T> {
+async function withSqlite<T>(use: (target: Target) => Promise<T>, template?: string): Promise<T> {
   const folder = await mkdtemp(join(fastFolder(), "oncehook-test-"));
+  const path = join(folder, "test.db");
   try {
-    return await use({ dialect: "sqlite", url: `sqlite:${join(folder, "test.db")}` });
+    if (template !== undefined) await copyFile(template, path);
+    return await use({ dialect: "sqlite", url: `sqlite:${path}` });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

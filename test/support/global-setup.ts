@@ -31,9 +31,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const runFolder = await mkdtemp(join(tmpdir(), "oncehook-run-"));
   project.provide("runFolder", runFolder);
   process.env[RUN_MARK] = runFolder;
-  const compiled = compileAhead();
   const given = process.env.TEST_DATABASE_URL;
-  const postgres = given === undefined || given === "" ? await startPostgresProcess() : undefined;
+  const [postgres] = await Promise.all([
+    given === undefined || given === "" ? startPostgresProcess() : undefined,
+    compileAhead(),
+  ]);
   const url = postgres?.url ?? String(given);
   project.provide("postgresUrl", url);
   project.provide("postgresCaFile", postgres?.caFile);
@@ -43,7 +45,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const file = join(runFolder, "template.db");
   await migrateTemplate({ dialect: "sqlite", url: `sqlite:${file}` });
   project.provide("sqliteTemplate", file);
-  await compiled;
   return async () => {
     await scratch.drop();
     await postgres?.stop();

@@ -31,18 +31,16 @@ interface Props<Bucket> {
  */
 export function PeriodLinks<Bucket extends { readonly at: string }>(props: Props<Bucket>) {
   const { label, className, linkClassName, buckets, span, stepSeconds, zone, search, textOf, isLate, point } = props;
-  const [drawn, setDrawn] = useState<{ readonly start: number; readonly end: number }>();
+  /** The period in which the mouse was pressed, and the one under it now. */
+  const [drawn, setDrawn] = useState<readonly [start: number, end: number]>();
+  const [first = NaN, last = NaN] = drawn?.toSorted((one, other) => one - other) ?? [];
   const navigate = useNavigate();
   const openDrawn = () => {
     setDrawn(undefined);
-    if (drawn === undefined || drawn.start === drawn.end) return;
-    const [first, last] = [drawn.start, drawn.end].toSorted((one, other) => one - other).map((at) => buckets[at]);
-    if (first === undefined || last === undefined) return;
-    const { to } = rangeOf(last.at, stepSeconds);
-    void navigate({ to: "/activity", search: { ...search, from: first.at, to } });
+    const [from, to] = [buckets[first]?.at, buckets[last]?.at];
+    if (from === undefined || to === undefined || from === to) return;
+    void navigate({ to: "/activity", search: { ...search, from, to: rangeOf(to, stepSeconds).to } });
   };
-  const isDrawn = (index: number) =>
-    drawn !== undefined && index >= Math.min(drawn.start, drawn.end) && index <= Math.max(drawn.start, drawn.end);
   return (
     // biome-ignore lint/a11y/useSemanticElements: the periods are links, and the arrow keys go through them.
     <div
@@ -62,15 +60,15 @@ export function PeriodLinks<Bucket extends { readonly at: string }>(props: Props
           tabIndex={index === buckets.length - 1 ? 0 : -1}
           className={linkClassName}
           data-late={isLate?.(bucket)}
-          data-drawn={isDrawn(index) || undefined}
+          data-drawn={(index >= first && index <= last) || undefined}
           draggable={false}
           aria-label={`${periodLabel(bucket.at, span, zone)}: ${textOf(bucket)}`}
           onPointerDown={({ button, pointerType }) => {
-            if (button === 0 && pointerType === "mouse") setDrawn({ start: index, end: index });
+            if (button === 0 && pointerType === "mouse") setDrawn([index, index]);
           }}
           onPointerEnter={() => {
             point(index);
-            setDrawn((before) => before && { ...before, end: index });
+            setDrawn((before) => before && [before[0], index]);
           }}
           onPointerLeave={() => point(undefined)}
           onFocus={() => point(index)}
