@@ -7,7 +7,7 @@ import { z } from "zod";
 import { type CopyReport, copyDatabase, migrate } from "../../src/app/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
-import { runChild } from "../support/child.ts";
+import { runChild, runOncehook } from "../support/child.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { countOf, EFFECTS, KINDS, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -225,7 +225,7 @@ describe("oncehook copy", () => {
           '--skip: got "oncehook_records", expected a table of your own',
         );
         const env = { ...CHILD_ENVIRONMENT, NO_COLOR: "1" };
-        const run = (...args: string[]) => runChild("src/cli/main.js", ["copy", ...args], env, folder);
+        const run = (...args: string[]) => runOncehook(["copy", ...args], env, folder);
         // The command finds no configuration file, and so no handlers of these tables.
         const skip = ["--skip", "recipes", "kinds", "effects", "parents", "children"];
         await execute(target, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
@@ -246,7 +246,7 @@ describe("oncehook copy", () => {
     [["--from", "sqlite:a.db", "--to", "sqlite:b.db"], '--to: got "sqlite:b.db", expected postgres://'],
     [["--from", "sqlite:a.db"], "--to: not given, and DATABASE_URL is no PostgreSQL database"],
   ])("oncehook copy exits 2 for %j", async (args, words) => {
-    const { code, stderr } = await runChild("src/cli/main.js", ["copy", ...args], CHILD_ENVIRONMENT, folder);
+    const { code, stderr } = await runOncehook(["copy", ...args], CHILD_ENVIRONMENT, folder);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`oncehook: ${words}`)]);
   });
 });

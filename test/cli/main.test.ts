@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { unfitNode } from "../../src/cli/unfit-node.js";
-import { runChild } from "../support/child.ts";
+import { runOncehook } from "../support/child.ts";
 
 it.each(["20.19.0", "22.20.0", "24.9.1"])("Node %s is refused with the required version", (version) => {
   expect(unfitNode(version, [])).toMatch(`this is Node ${version}, and 24.10 or newer is needed: install it from`);
@@ -42,7 +42,7 @@ it("the command checks the version before it imports anything that an old Node l
       if (name === "node:sqlite") throw new Error("ERR_UNKNOWN_BUILTIN_MODULE");
       return next(name, context);
     } });`;
-  const { code, stderr } = await runChild("src/cli/main.js", ["--version"], {
+  const { code, stderr } = await runOncehook(["--version"], {
     PATH: process.env.PATH,
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}`,
   });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
-import { type Ended, runChild } from "../support/child.ts";
+import { type Ended, runOncehook } from "../support/child.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { freePort } from "../support/free-port.ts";
@@ -27,8 +27,7 @@ function inFolder(use: (lent: Lent) => Promise<void>): Promise<void> {
       PORT: "0",
       ADMIN_PORT: "0",
     };
-    const serve = (env: Env = {}, ...args: string[]) =>
-      runChild("src/cli/main.js", ["serve", ...args], { ...base, ...env }, folder);
+    const serve = (env: Env = {}, ...args: string[]) => runOncehook(["serve", ...args], { ...base, ...env }, folder);
     try {
       await use({ folder, target, serve });
     } finally {

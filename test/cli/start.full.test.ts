@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { runCommandLine } from "../support/command.ts";
+import { ended, startFromSource } from "../support/child.ts";
 
 const PRINT = new URL("../support/print-modules.ts", import.meta.url).href;
 
 /** The folders below `src` whose modules a command loads. */
 async function foldersOf(...args: string[]): Promise<string[]> {
-  const { stderr } = await runCommandLine(args, { ...process.env, NODE_OPTIONS: `--import=${PRINT}` });
+  const { stderr } = await ended(startFromSource(args, { ...process.env, NODE_OPTIONS: `--import=${PRINT}` }));
   const folders = stderr.split("\n").flatMap((line) => /^loads ([\w-]+)\//.exec(line)?.[1] ?? []);
   return [...new Set(folders)].sort();
 }

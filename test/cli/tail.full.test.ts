@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { startChild } from "../support/child.ts";
+import { startOncehook } from "../support/child.ts";
 import { withDatabase } from "../support/databases.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -18,7 +18,7 @@ interface Tail {
 }
 
 async function withTail(port: string, args: readonly string[], use: (tail: Tail) => Promise<void>): Promise<void> {
-  const child = startChild("src/cli/main.js", ["tail", ...args], { ...CHILD_ENVIRONMENT, ADMIN_PORT: port });
+  const child = startOncehook(["tail", ...args], { ...CHILD_ENVIRONMENT, ADMIN_PORT: port });
   const [out, err]: [string[], string[]] = [[], []];
   child.stdout?.on("data", (chunk) => out.push(String(chunk)));
   child.stderr?.on("data", (chunk) => err.push(String(chunk)));

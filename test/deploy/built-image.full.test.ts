@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
-import { runChild } from "../support/child.ts";
+import { runOncehook } from "../support/child.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
@@ -117,7 +117,7 @@ describe("a project that oncehook init wrote", () => {
     async () => {
       const project = await mkdtemp(join(tmpdir(), "oncehook-project-"));
       try {
-        await runChild("src/cli/main.js", ["init", project]);
+        await runOncehook(["init", project]);
         await cp("templates", join(image.built, "templates"), { recursive: true });
         await npm(image.built, "pack", "--ignore-scripts", "--pack-destination", project);
         const [tarball = ""] = globSync("*.tgz", { cwd: project });

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { type Ended, runChild } from "../support/child.ts";
+import { type Ended, runOncehook } from "../support/child.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 function oncehook(file: string, ...args: string[]): Promise<Ended> {
-  return runChild("src/cli/main.js", args, {
+  return runOncehook(args, {
     ...CHILD_ENVIRONMENT,
     DATABASE_URL: `sqlite:${file}`,
     PORT: "0",

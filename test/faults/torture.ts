@@ -1,5 +1,6 @@
 /** `npm run torture`: breaks everything, many times, and holds the books against each other. See docs/reliability.md. */
 import { parseArgs } from "node:util";
+import { buildAhead } from "../support/built-package.ts";
 import { ROUNDS } from "./rounds/index.ts";
 import { type Ended, runRounds } from "./run-rounds.ts";
 import { figuresOf, rowOf, tableOf, verdictOf } from "./table.ts";
@@ -58,6 +59,7 @@ async function run(values: Values): Promise<void> {
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const told = (end: Ended): void => say([`  ${rowOf(end)}`, ...figuresOf([end])].join("\n"));
   say(`seed ${seed}`);
+  await buildAhead();
   const ended = await runRounds({ names, seed, isShort: values.short, times, say, told });
   say(`\n${tableOf(ended)}\n\n${verdictOf(ended)}\nseed ${seed}`);
   process.exitCode = ended.every(({ isRight }) => isRight !== false) ? 0 : 1;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runChild } from "../support/child.ts";
+import { runOncehook } from "../support/child.ts";
 import { withMigrated } from "../support/databases.ts";
 import { startReceiver, TOKEN } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -22,7 +22,7 @@ it("the admin API and the command line say within seconds that the database does
         ADMIN_TOKEN: TOKEN,
         ADMIN_PORT: new URL(receiver.adminOrigin).port,
       };
-      const [{ code, stderr }] = await Promise.all([runChild("src/cli/main.js", ["failures"], env), asking]);
+      const [{ code, stderr }] = await Promise.all([runOncehook(["failures"], env), asking]);
       expect([code, stderr]).toEqual([1, expect.stringContaining("503: the database does not answer")]);
     } finally {
       await wire.close();

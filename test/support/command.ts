@@ -1,5 +1,5 @@
 import { run } from "../../src/cli/run.ts";
-import { type Ended, runChild } from "./child.ts";
+import { type Ended, runOncehook } from "./child.ts";
 
 /** They end the process, or listen to its signals and errors. */
 const OWN_PROCESS: ReadonlySet<string | undefined> = new Set(["serve", "demo", "listen", "tail"]);
@@ -15,7 +15,7 @@ export function runCommandLine(
   cwd: string = process.cwd(),
 ): Promise<Ended> {
   const needsProcess = OWN_PROCESS.has(args[0]) && !args.includes("--help");
-  if (needsProcess || env.NODE_OPTIONS !== undefined) return runChild("src/cli/main.js", args, env, cwd);
+  if (needsProcess || env.NODE_OPTIONS !== undefined) return runOncehook(args, env, cwd);
   const running = last.then(() => runHere(args, env, cwd));
   last = running.catch(() => {});
   return running;

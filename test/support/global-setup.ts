@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { createScratchDatabase } from "../../src/store/postgres/index.ts";
+import { buildAhead } from "./built-package.ts";
 import { compileAhead } from "./compiled.ts";
 import { execute } from "./execute.ts";
 import { endLeftRunning, RUN_MARK } from "./left-running.ts";
@@ -35,6 +36,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const [postgres] = await Promise.all([
     given === undefined || given === "" ? startPostgresProcess() : undefined,
     compileAhead(),
+    buildAhead(),
   ]);
   const url = postgres?.url ?? String(given);
   project.provide("postgresUrl", url);

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import type { IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { signHmac } from "../../src/index.ts";
-import { ended, startChild } from "./child.ts";
+import { ended, startOncehook } from "./child.ts";
 import { withHttpServer } from "./http-server.ts";
 import { SECRET, TOKEN } from "./secrets.ts";
 
@@ -68,7 +68,7 @@ export function startListening(
   env: Record<string, string> = { ADMIN_TOKEN: TOKEN },
   cwd?: string,
 ): Listening {
-  const child = startChild("src/cli/main.js", ["listen", ...args], { PATH: process.env.PATH ?? "", ...env }, cwd);
+  const child = startOncehook(["listen", ...args], { PATH: process.env.PATH ?? "", ...env }, cwd);
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name]?.on("data", (chunk) => {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { signHmac } from "../../src/index.ts";
-import { startChild } from "./child.ts";
+import { startOncehook } from "./child.ts";
 import { freePort } from "./free-port.ts";
 import type { Target } from "./open-target.ts";
 import { CHILD_ENVIRONMENT, SECRET } from "./secrets.ts";
@@ -39,11 +39,17 @@ export async function startServer(
   target: Target,
   env: Record<string, string> = {},
   cwd?: string,
+  command = startOncehook,
 ): Promise<ServerProcess> {
-  return (await launchServer(target, env, cwd)).ready;
+  return (await launchServer(target, env, cwd, command)).ready;
 }
 
-export async function launchServer(target: Target, env: Record<string, string> = {}, cwd?: string): Promise<Launched> {
+export async function launchServer(
+  target: Target,
+  env: Record<string, string> = {},
+  cwd?: string,
+  command = startOncehook,
+): Promise<Launched> {
   const port = Number(env.PORT ?? (await freePort()));
   const adminPort = await freePort();
   const given = {
@@ -53,7 +59,7 @@ export async function launchServer(target: Target, env: Record<string, string> =
     DATABASE_URL: target.url,
     ...env,
   };
-  const child = startChild("src/cli/main.js", ["serve"], given, cwd);
+  const child = command(["serve"], given, cwd);
   let errors = "";
   child.stderr?.on("data", (chunk) => {
     errors += chunk;

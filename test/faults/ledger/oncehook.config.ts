@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { defineConfig, defineHandler, type HandleContext, type Migration, sql } from "oncehook";
 import { z } from "zod";
-import { defineConfig, defineHandler, type HandleContext, type Migration, sql } from "../../../src/index.ts";
 import { code, mail, shop, tenants, transfers } from "./sources.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { github, sendgrid, stripe, wise } from "../../../src/sources/platforms/index.ts";
+import { github, sendgrid, stripe, wise } from "oncehook/sources";
 import { SECRET } from "../../support/secrets.ts";
 
 /** The sources of the fault rounds, made alike by the receivers and by the platforms that sign for them. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../../src/index.ts";
+import { startFromSource } from "../../support/child.ts";
 import { withDatabase } from "../../support/databases.ts";
 import { freePort } from "../../support/free-port.ts";
 import { withCollector } from "../../support/otlp-collector.ts";
@@ -31,7 +32,7 @@ const OF_THE_METRICS = `loads @opentelemetry/api for file://${join(process.cwd()
 function loadedBy(env: Record<string, string>): Promise<string[]> {
   return withDatabase("sqlite", async (target) => {
     const cwd = await mkdtemp(join(tmpdir(), "oncehook-traces-"));
-    const server = await startServer(target, { NODE_OPTIONS, ...env }, cwd);
+    const server = await startServer(target, { NODE_OPTIONS, ...env }, cwd, startFromSource);
     try {
       expect((await server.send(payment())).status).toBe(200);
     } finally {
