@@ -53,7 +53,9 @@ export {
   outcomeCounts,
   outcomeStatus,
   queryWords,
+  type SplitError,
   sourceOf,
+  splitFrames,
   toPathSegment,
 } from "../domain/index.ts";
 export * from "./admin-client.ts";

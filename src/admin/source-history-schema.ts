@@ -28,7 +28,7 @@ export const SOURCE_HISTORY = view("How long a source's callbacks took, against 
   slowest: z
     .array(SLOW_CALLBACK)
     .describe("The slowest callbacks of the periods with the longest latencies, at most five; a bounded look."),
-  is_complete: z.boolean().describe("Whether those periods were read to their end."),
+  is_complete: z.boolean().describe("Whether none that the log holds can be slower."),
 });
 
 export type SourceHistoryView = z.infer<typeof SOURCE_HISTORY>;

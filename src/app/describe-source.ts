@@ -4,6 +4,7 @@ import { type ConfiguredSource, describeMethods, type RegisteredAddress, rateOf 
 import { type ConfiguredSecret, rotationAdvice, storedUse } from "../credentials/index.ts";
 import {
   countByOutcome,
+  isEventResponse,
   keySourceOf,
   latencyQuantile,
   OVERVIEW_RANGES,
@@ -75,11 +76,12 @@ function answerOf(answer: AnswerMode): SourceView["answer"] {
 }
 
 function activityOf(rows: readonly RollupSlot[]): SourceView["activity"] {
-  const last = Math.max(...rows.map(({ slot }) => slot));
+  const responses = rows.filter(({ outcome }) => isEventResponse(outcome));
+  const last = Math.max(...responses.map(({ slot }) => slot));
   return {
-    last_callback_at: rows.length === 0 ? null : new Date(last * 1_000).toISOString(),
+    last_callback_at: responses.length === 0 ? null : new Date(last * 1_000).toISOString(),
     outcomes: countByOutcome(rows),
-    p99_ms: latencyQuantile(rows, 0.99),
+    p99_ms: latencyQuantile(responses, 0.99),
   };
 }
 

@@ -1,11 +1,18 @@
 import type { SourceHistoryView } from "../admin/index.ts";
-import { isEventResponse, latencyQuantile, OVERVIEW_RANGES, type OverviewRange, periodStart } from "../domain/index.ts";
+import {
+  isEventResponse,
+  latencyBucket,
+  latencyQuantile,
+  OVERVIEW_RANGES,
+  type OverviewRange,
+  periodStart,
+} from "../domain/index.ts";
 import type { RollupSlot, SlowCallback, Store } from "../store/index.ts";
 import type { SourceFacts } from "./source-health.ts";
 
 const MOST_SLOW = 5;
 /** Each period is one search of the log: so many that hold callbacks are read, and so many are tried. */
-const MOST_READ = 3;
+const MOST_READ = 5;
 const MOST_TRIED = 12;
 const BUDGET_MS = 25;
 /** A response is counted when it is stored: a callback may have come before its period. */
@@ -59,7 +66,10 @@ function slowestSlots(bySlot: ReadonlyMap<number, readonly RollupSlot[]>) {
   return slots.toSorted((one, other) => other.bucket - one.bucket || other.slot - one.slot);
 }
 
-/** The log may not hold the oldest periods any more. Those cost little, and further ones are tried. */
+/**
+ * Periods are read until the next one cannot hold a slower callback than those found. The log may not hold the oldest
+ * ones any more: those cost little, and further ones are tried.
+ */
 async function slowestOf(
   { sourceActivity }: Pick<Store, "sourceActivity">,
   source: string,
@@ -67,9 +77,16 @@ async function slowestOf(
   stepSeconds: number,
 ) {
   const found = new Map<number, SlowCallback>();
+  const slowest = () => [...found.values()].sort((one, other) => other.processingMs - one.processingMs);
   let isComplete = true;
   let read = 0;
-  for (const { slot } of slots.slice(0, MOST_TRIED)) {
+  for (const [tried, { slot, bucket }] of slots.entries()) {
+    const least = slowest()[MOST_SLOW - 1]?.processingMs;
+    if (least !== undefined && latencyBucket(least) > bucket) break;
+    if (read === MOST_READ || tried === MOST_TRIED) {
+      isComplete = false;
+      break;
+    }
     const from = new Date(slot * 1_000 - EARLIER_MS).toISOString();
     const period = { source, from, to: isoTime(slot + stepSeconds) };
     const searched = await sourceActivity.slowest(period, { limit: MOST_SLOW, budgetMs: BUDGET_MS });
@@ -77,10 +94,8 @@ async function slowestOf(
     for (const callback of searched.callbacks) found.set(callback.id, callback);
     isComplete &&= searched.isComplete;
     if (searched.callbacks.length > 0) read += 1;
-    if (read >= MOST_READ) break;
   }
-  const callbacks = [...found.values()].sort((one, other) => other.processingMs - one.processingMs);
-  return { callbacks: callbacks.slice(0, MOST_SLOW), isComplete };
+  return { callbacks: slowest().slice(0, MOST_SLOW), isComplete };
 }
 
 function presentSlow({ id, receivedAt, eventType, eventId, ...callback }: SlowCallback) {

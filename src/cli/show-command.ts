@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type AdminClient, AdminError, type CallbackView, type EventHistoryView } from "../admin-client/index.ts";
-import { PLATFORM, parseJson } from "../domain/index.ts";
+import { hasFrames, PLATFORM, parseJson, splitFrames } from "../domain/index.ts";
 import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
 import { soleSourceOf, timelineTable } from "./look-up-commands.ts";
 import {
@@ -124,15 +124,10 @@ function callbackResult(callback: CallbackView, zone: ZoneOptions): string {
   return `${of}${event} was answered ${response_status}, ${outcome}, ${at}${why === "" ? "." : why}${claim}`;
 }
 
-const FRAME = /^\s+at /;
-const NOT_THE_USERS = /node_modules[\\/]|\(?node:|[\\/]oncehook[\\/](?:dist|src)[\\/]/;
-
 /** Only the user's frames, where there are any. */
 function errorText(error: string): string {
-  const lines = error.split("\n");
-  const isUsers = (line: string) => !(FRAME.test(line) && NOT_THE_USERS.test(line));
-  const users = lines.filter(isUsers);
-  return (users.some((line) => FRAME.test(line)) ? users : lines).map(escapeLines).join("\n");
+  const { own } = splitFrames(error);
+  return (hasFrames(own) ? own : error).split("\n").map(escapeLines).join("\n");
 }
 
 function payloadText({ body }: CallbackView): string {

@@ -30,3 +30,4 @@ export * from "./rollup.ts";
 export * from "./search-filters.ts";
 export * from "./search-query.ts";
 export * from "./signature-outcomes.ts";
+export * from "./stack-frames.ts";

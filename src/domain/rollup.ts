@@ -54,7 +54,10 @@ export function periodStart(moment: Date, stepSeconds: number): number {
   return Math.floor(moment.getTime() / 1_000 / stepSeconds) * stepSeconds;
 }
 
-/** The longest latency of the quickest `share`, in ms, as if spread evenly within a bucket; null without counts. */
+/**
+ * The longest latency of the quickest `share`, in ms; null without counts. Latencies are taken as spread evenly within
+ * their bucket, each in the middle of its part. So a single one is not said to be as slow as the bound.
+ */
 export function latencyQuantile(counts: readonly { bucket: number; count: number }[], share: number): number | null {
   const byBucket = new Map<number, number>();
   let total = 0;
@@ -64,12 +67,13 @@ export function latencyQuantile(counts: readonly { bucket: number; count: number
     total += count;
   }
   if (total === 0) return null;
+  const rank = Math.max(1, Math.ceil(share * total));
   let below = 0;
   for (const [bucket, count] of [...byBucket].toSorted(([a], [b]) => a - b)) {
-    if (below + count >= share * total) {
+    if (below + count >= rank) {
       const from = BOUNDS_MS[bucket - 1] ?? 0;
       const to = BOUNDS_MS[bucket] ?? from;
-      return Math.round((from + ((share * total - below) / count) * (to - from)) * 100) / 100;
+      return Math.round((from + ((rank - below - 0.5) / count) * (to - from)) * 100) / 100;
     }
     below += count;
   }

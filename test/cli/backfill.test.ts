@@ -57,7 +57,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
           const redeliver = async () => {
             for (const id of IDS) expect((await deliverToShop(receiver, { id, time: 1_700_000_000 })).status).toBe(200);
           };
-          const one = backfill(target, handlers);
+          const one = backfill(target, handlers, { perSecond: 5 });
           await until(async () => (await receiver.count("oncehook_backfills")) === 1);
           await expect(backfill(target, handlers)).rejects.toThrow("backfill 1 of shop is running, and takes the same");
           await Promise.all([redeliver(), redeliver()]);

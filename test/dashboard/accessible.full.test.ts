@@ -58,7 +58,7 @@ it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { 
       found.stripe = await violations(page);
       const { items } = (await receiver.admin("/api/v1/problems")).body as { items: { id: string }[] };
       await go(page, [`/problems/${items[0]?.id}`, "Problems"]);
-      await page.getByRole("region", { name: "The error with its stack" }).waitFor();
+      await page.getByRole("group", { name: "The error with its stack" }).waitFor();
       found.problem = await violations(page);
       const panel = page.getByRole("complementary", { name: "Problem" });
       await panel.getByRole("button", { name: "Mute", exact: true }).click();

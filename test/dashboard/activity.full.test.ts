@@ -106,7 +106,7 @@ it("no row moves while callbacks arrive, until the reader asks for them", { time
         expect(await top()).toBe(was);
       }
       await page.getByRole("button", { name: "20 new" }).click();
-      await expectShown(rowsOf(page).filter({ hasText: "live_19" }));
+      await expectShown(rowsOf(page).getByText("live_19", { exact: true }));
       await expect.poll(top, { timeout: PATIENCE_MS }).toBe((was ?? 0) + 20 * 32);
     },
     { env: OPEN },

@@ -79,7 +79,7 @@ it("the first button of a row never replays, and no row has a blue one", { timeo
 it("a problem shows the frames of the user's code before all others", { timeout: LIMIT_MS }, () => {
   return withFailures({ paid: [1, "no row"] }, async ({ page }) => {
     await rowOf(page, "no row").locator(".cell-what").click();
-    const stack = panelOf(page).getByRole("region", { name: "The error with its stack" });
+    const stack = panelOf(page).getByRole("group", { name: "The error with its stack" });
     await expectShown(stack);
     expect((await stack.textContent())?.split("\n")[1]).toContain("breaking.ts");
   });

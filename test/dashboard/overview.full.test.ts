@@ -131,7 +131,7 @@ it("the overview fits a screen with five sources and an open alert, which moves 
       expect(size).toEqual([1_440, 900]);
       await page.getByRole("button", { name: /^Mute: alert silence of billing/ }).click();
       await page.getByRole("button", { name: "For 8 hours" }).click();
-      await expectShown(page.getByText(/^Muted until .* by token$/));
+      await expectShown(page.getByText(/^Muted until .* by Admin token$/));
       expect(await chartTop(page)).toBe(before);
       expect(problems).toEqual([]);
     },

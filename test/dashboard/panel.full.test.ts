@@ -102,6 +102,7 @@ it("a failed event is run dry first, and replayed from the result of the dry run
       expect(await receiver.count("shelves")).toBe(0);
       await dialog.getByRole("button", { name: "Replay this" }).click();
       await expectShown(panel.getByText("evt/a b was run now: success."));
+      await expectShown(page.getByRole("dialog", { name: "evt/a b was run" }));
       await page.keyboard.press("Escape");
       await panel.getByRole("tab", { name: "Timeline" }).click();
       await expectShown(panel.getByText("Replay 1"));

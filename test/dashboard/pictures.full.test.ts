@@ -1,7 +1,10 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { createAdminClient } from "../../src/admin-client/index.ts";
+import { DAY_MS } from "../../src/domain/index.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
 import { until } from "../support/until.ts";
 import { signIn, withPage } from "./dashboard.ts";
 import { hoursOfAShop } from "./hours-of-a-shop.ts";
@@ -53,10 +56,27 @@ const SCENES: Readonly<Record<string, { readonly at: string; readonly open?: (pa
       await page.getByRole("dialog").getByText("nothing has changed").waitFor();
     },
   },
+  replays: { at: "/problems/replays" },
+  replay: {
+    at: "/problems/replays/1",
+    open: async (page) => {
+      await page
+        .getByText(/by Admin token/)
+        .first()
+        .waitFor();
+    },
+  },
+  backfills: { at: "/problems/backfills" },
   sources: { at: "/sources" },
   source: { at: "/sources/stripe" },
   settings: { at: "/settings" },
-  checks: { at: "/settings/checks" },
+  checks: {
+    at: "/settings/checks",
+    open: async (page) => {
+      await page.getByRole("button", { name: "Run checks" }).click();
+      await page.getByText(/ Ran /).waitFor();
+    },
+  },
   storage: { at: "/settings/storage" },
   background: { at: "/settings/background" },
   alerts: { at: "/settings/alerts" },
@@ -82,6 +102,17 @@ async function delivered(receiver: TestReceiver, day: ReturnType<typeof hoursOfA
   day.mend();
 }
 
+/** What an operator did in the hours: events of a source were run again, and a handler got its history. */
+async function operated({ adminOrigin }: TestReceiver): Promise<void> {
+  const { bulkReplays, backfills } = createAdminClient({ origin: adminOrigin, token: TOKEN });
+  const filter = { source: "slack" };
+  const replay = await bulkReplays.startHandled({ filter, reason: "posted to the wrong channel" });
+  const since = new Date(Date.now() - DAY_MS).toISOString();
+  const backfill = await backfills.start({ handler: "stripe", since, per_second: 100 });
+  await until(async () => (await bulkReplays.get(replay.id)).ended_at !== null, 60_000);
+  await until(async () => (await backfills.get(backfill.id)).ended_at !== null, 60_000);
+}
+
 it("each page of the dashboard has its pictures of a day with four platforms", { timeout: LIMIT_MS }, () => {
   const day = hoursOfAShop(isToBeKept ? 24 : 2);
   return withHttpServer(
@@ -91,6 +122,7 @@ it("each page of the dashboard has its pictures of a day with four platforms", {
         "sqlite",
         async (receiver) => {
           await delivered(receiver, day);
+          await operated(receiver);
           const pictures = new Pictures();
           for (const { suffix, ...context } of VIEWS)
             await withPage(

@@ -101,11 +101,11 @@ it("a mute takes two clicks, shows by whom and until when, is audited, and can b
   return withFailures({ paid: [1, "no row"] }, async ({ page, receiver }) => {
     await page.getByRole("button", { name: "Mute: paid of platform" }).click();
     await page.getByRole("button", { name: "For 1 day" }).click();
-    await expectShown(rowOf(page, "Muted by token"));
+    await expectShown(rowOf(page, "Muted by Admin token"));
     expect(addressOf(page)).toBe("/problems");
     await page.getByRole("button", { name: /^Muted/ }).click();
     await rowOf(page, "no row").locator(".cell-what").click();
-    await expectShown(panelOf(page).getByText(/^Muted until .* by token: muted on the dashboard$/));
+    await expectShown(panelOf(page).getByText(/^Muted until .* by Admin token: muted on the dashboard$/));
     const { items } = (await receiver.admin("/api/v1/audit?action=problem.mute")).body as { items: object[] };
     expect(items).toHaveLength(1);
     await panelOf(page).getByRole("button", { name: "Unmute" }).click();

@@ -68,7 +68,7 @@ it("the SQL tab of a handled event makes its dry run, and then runs it again wit
       expect(await receiver.count("taxes", "tax = 2")).toBe(1);
       expect(await receiver.count("oncehook_event_replays", "reason = 'the tax was wrong'")).toBe(1);
       await panel.getByRole("tab", { name: "Response" }).click();
-      await expectShown(panel.getByText("by token: the tax was wrong. The result before that:"));
+      await expectShown(panel.getByText("by Admin token: the tax was wrong. The result before that:"));
       expect(problems).toEqual([]);
     },
     { handlers: [handler], env: OPEN },

@@ -70,9 +70,14 @@ it("storage shows what is stored and how long, and background work its rounds", 
     await signIn(page);
     await expectShown(page.getByRole("row", { name: /^Callback log 1 / }));
     await expectShown(page.getByRole("row", { name: "billing 90 days" }));
+    // The bars are parts of the whole.
+    const widths = "[...document.querySelectorAll('.share > span')].map(({ style }) => parseFloat(style.width))";
+    const shares = (await page.evaluate(widths)) as number[];
+    expect(shares.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100, 0);
     await expectShown(page.getByText("Last sweep"));
     await page.getByRole("link", { name: "Background work" }).click();
     await expectShown(page.getByRole("row", { name: /^Retention waiting .* 1 hour / }));
+    await expectShown(page.getByRole("row", { name: /^Bulk replays no round yet / }));
     await expectShown(page.getByRole("row", { name: /^Re-encryption|^Alerts off / }));
     expect(problems).toEqual([]);
   }, OPTIONS),
@@ -93,11 +98,16 @@ it(
       await signIn(page);
       await page.getByRole("button", { name: "Mute" }).click();
       await page.getByRole("button", { name: "For 8 hours" }).click();
-      await expectShown(page.getByRole("row", { name: /^muted .* by token: muted on the dashboard/ }));
+      await expectShown(page.getByRole("row", { name: /^muted .* by Admin token: muted on the dashboard/ }));
       await page.getByRole("button", { name: "Unmute" }).click();
       await expectShown(page.getByRole("row", { name: /^open events fail at every attempt billing invoice\.paid/ }));
       await page.getByRole("link", { name: "Audit log" }).click();
       await expectShown(page.getByRole("cell", { name: "alert.unmute" }));
+      await page.getByLabel("Action", { exact: true }).fill("alert.mute");
+      await page.getByRole("button", { name: "Apply" }).click();
+      await page.waitForURL(/action=alert\.mute/);
+      await expect.poll(() => page.getByRole("cell", { name: "alert.unmute" }).count()).toBe(0);
+      await expectShown(page.getByRole("cell", { name: "Admin token, operator" }));
       expect(problems).toEqual([]);
     }, OPTIONS),
 );

@@ -58,6 +58,25 @@ it("on a telephone the time zone is chosen in the menu of the session", { timeou
   ),
 );
 
+it("on a telephone the environment and the tab of the page are in sight", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page }) => {
+      await page.goto("/settings/audit");
+      await signIn(page);
+      await expectShown(page.locator(".top-bar").getByText("test", { exact: true }));
+      const tab = page.getByRole("link", { name: "Audit log" });
+      await expect
+        .poll(async () => {
+          const { x, width } = (await tab.boundingBox()) ?? { x: 390, width: 0 };
+          return x >= 0 && x + width <= 390;
+        })
+        .toBe(true);
+    },
+    {},
+    { viewport: { width: 390, height: 844 } },
+  ),
+);
+
 it("the place of the problems shows how many there are", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {

@@ -9,7 +9,9 @@ describe("durations that are counted in buckets", () => {
   it("p50 and p99 lie within the bucket that holds them", () => {
     const of = (...durations: number[]) => durations.map((ms) => ({ bucket: latencyBucket(ms), count: 1 }));
     expect(latencyQuantile([], 0.5)).toBeNull();
-    expect(latencyQuantile(of(4), 1)).toBe(5);
+    expect(latencyQuantile(of(4), 1)).toBe(4);
+    expect(latencyQuantile(of(160, 190), 0.5)).toBe(162.5);
+    expect(latencyQuantile(of(160, 190), 0.99)).toBe(187.5);
     const slow = [...Array.from({ length: 98 }, () => 4), 400, 400];
     expect(latencyQuantile(of(...slow), 0.5)).toBeGreaterThan(3);
     expect(latencyQuantile(of(...slow), 0.5)).toBeLessThanOrEqual(5);

@@ -15,6 +15,24 @@ function computedMs(): number {
   return (user + system) / 1_000;
 }
 
+/** Notes the longest turn of this thread's loop, in milliseconds of computing: whoever calls waits for one to end. */
+function watchTurns() {
+  let [before, longest, isOver] = [computedMs(), 0, false];
+  const turn = () => {
+    const now = computedMs();
+    longest = Math.max(longest, now - before);
+    before = now;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  return {
+    end(): number {
+      isOver = true;
+      return longest;
+    },
+  };
+}
+
 /** Searches the whole log for a text that is nowhere, while callbacks come one after the other. */
 async function searchBeside(receiver: TestReceiver) {
   const { search } = createAdminClient({ origin: receiver.adminOrigin, token: TOKEN });
@@ -31,24 +49,28 @@ async function searchBeside(receiver: TestReceiver) {
   })().finally(() => {
     isSearching = false;
   });
-  let [longest, sent] = [0, 0];
+  const turns = watchTurns();
+  const computed: number[] = [];
   while (isSearching) {
     const before = computedMs();
     expect((await receiver.send(payment())).status).toBe(200);
-    longest = Math.max(longest, computedMs() - before);
-    sent += 1;
+    computed.push(computedMs() - before);
   }
+  const longestTurn = turns.end();
   await searched;
-  return { longest, sent };
+  // A busy disk lets the search go on beside a callback: some have more beside them than they wait for.
+  const usual = computed.toSorted((one, other) => one - other)[Math.floor(computed.length / 2)];
+  return { longestTurn, usual, sent: computed.length };
 }
 
 describe.each(DIALECTS)("a search for a text that is nowhere on %s", (dialect) => {
   it(`no callback waits for more than ${MOST_MS} ms of computing while the log is read`, { timeout: LIMIT_MS }, () =>
     withFilledReceiver(dialect, ROWS, async (receiver) => {
       await receiver.send(payment());
-      const { sent, longest } = await searchBeside(receiver);
+      const { sent, longestTurn, usual } = await searchBeside(receiver);
       expect(sent).toBeGreaterThan(10);
-      expect(longest).toBeLessThan(MOST_MS);
+      expect(longestTurn).toBeLessThan(MOST_MS);
+      expect(usual).toBeLessThan(MOST_MS);
     }),
   );
 });

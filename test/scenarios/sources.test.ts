@@ -157,6 +157,8 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
         const result = await clientOf(receiver).sources.check("billing");
         expect(result).toMatchObject({ reached: true, status: 401 });
         expect(result.addresses.map(({ url }) => url)).toEqual([`${receiver.publicOrigin}/in/stripe`]);
+        const billing = (await clientOf(receiver).sources.list()).items.find(({ source }) => source === "billing");
+        expect(billing?.activity).toMatchObject({ last_callback_at: null, p99_ms: null });
       },
       BILLED,
     ));

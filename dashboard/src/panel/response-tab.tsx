@@ -1,6 +1,7 @@
 import type { CallbackView, EventHistoryView, EventView } from "oncehook/admin-client";
 import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
+import { actorName } from "../session.ts";
 
 interface Props {
   readonly callback: CallbackView | undefined;
@@ -29,7 +30,7 @@ export function ResponseTab({ callback, result, replays }: Props) {
       {replays.toReversed().map(({ replayed_at, actor, reason, earlier_result }) => (
         <section key={replayed_at}>
           <p className="quiet">
-            Run again <Time at={replayed_at} /> by {actor}: {reason}. The result before that:
+            Run again <Time at={replayed_at} /> by {actorName(actor)}: {reason}. The result before that:
           </p>
           <TextBlock label="The earlier result" text={JSON.stringify(earlier_result)} />
         </section>

@@ -1,4 +1,5 @@
 import type { AlertView } from "../views.ts";
+import type { Tone } from "./outcome.ts";
 
 /** The cause of each alert, behind the name of its source. */
 export const ALERT_TEXTS: Readonly<Record<AlertView["kind"], string>> = {
@@ -6,4 +7,12 @@ export const ALERT_TEXTS: Readonly<Record<AlertView["kind"], string>> = {
   accepted: "accepted events wait too long",
   signatures: "signatures are refused",
   silence: "no callback comes",
+};
+
+/** Refused and missing callbacks are the sender's trouble; failed and waiting events are ours. */
+export const ALERT_TONES: Readonly<Record<AlertView["kind"], Tone>> = {
+  failures: "failed",
+  accepted: "failed",
+  signatures: "refused",
+  silence: "refused",
 };

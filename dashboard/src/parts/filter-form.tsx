@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, SimpleGrid, TextInput } from "@mantine/core";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
 import type { FormEvent } from "react";
 
 export interface FilterField {
@@ -28,28 +28,23 @@ export function FilterForm({ fields, filters, apply }: Props) {
     apply(Object.fromEntries(fields.map(({ name }) => [name, typedIn(data.get(name))])));
   };
   return (
-    <details className="filters" open={set > 0}>
-      <summary>{set === 0 ? "Filters" : `Filters (${set} set)`}</summary>
-      {/* The fields begin with the filters of the address. */}
-      <form key={JSON.stringify(filters)} onSubmit={submit} aria-label="Filters">
-        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm" mt="sm">
-          {fields.map((field) => (
-            <Field key={field.name} field={field} value={filters[field.name]} />
-          ))}
-        </SimpleGrid>
-        <Group mt="sm">
-          <Button type="submit">Apply</Button>
-          {set > 0 && (
-            <Button
-              variant="default"
-              onClick={() => apply(Object.fromEntries(fields.map(({ name }) => [name, undefined])))}
-            >
-              Clear
-            </Button>
-          )}
-        </Group>
-      </form>
-    </details>
+    // The fields begin with the filters of the address.
+    <form key={JSON.stringify(filters)} onSubmit={submit} className="filters" aria-label="Filters">
+      {fields.map((field) => (
+        <Field key={field.name} field={field} value={filters[field.name]} />
+      ))}
+      <Button type="submit" variant="default">
+        Apply
+      </Button>
+      {set > 0 && (
+        <Button
+          variant="default"
+          onClick={() => apply(Object.fromEntries(fields.map(({ name }) => [name, undefined])))}
+        >
+          Clear
+        </Button>
+      )}
+    </form>
   );
 }
 

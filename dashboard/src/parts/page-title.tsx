@@ -5,6 +5,8 @@ interface Props {
   readonly title: string;
   /** The content of the page, in a sentence. */
   readonly description?: string;
+  /** A link to the page above this one. */
+  readonly parent?: ReactNode;
   /** Buttons beside it. */
   readonly children?: ReactNode;
 }
@@ -12,7 +14,7 @@ interface Props {
 let shownBefore = false;
 
 /** The page's heading. Coming from another page it takes the focus, so that a screen reader announces the page. */
-export function PageTitle({ title, description, children }: Props) {
+export function PageTitle({ title, description, parent, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} – Oncehook`;
@@ -22,6 +24,7 @@ export function PageTitle({ title, description, children }: Props) {
   return (
     <>
       <div className="page-title">
+        {parent !== undefined && <span className="parent">{parent} /</span>}
         <Title order={1} size="h2" ref={heading} tabIndex={-1}>
           {title}
         </Title>

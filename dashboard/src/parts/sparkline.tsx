@@ -21,6 +21,7 @@ export function Sparkline({ hourly, tone }: Props) {
       width={24 * STEP}
       height={HEIGHT}
       viewBox={`0 0 ${24 * STEP} ${HEIGHT}`}
+      preserveAspectRatio="none"
       aria-hidden="true"
     >
       {hourly.map((count, hour) => {

@@ -11,7 +11,7 @@ export function TextBlock({ label, text }: Props) {
   if (text === "") return <Text c="dimmed">Empty</Text>;
   return (
     // The keyboard must reach an element that scrolls.
-    <Box component="pre" className="text-block" role="region" aria-label={label} tabIndex={0}>
+    <Box component="pre" className="text-block" role="group" aria-label={label} tabIndex={0}>
       {inLines(text)}
     </Box>
   );

@@ -17,7 +17,7 @@ export function useListKeys<Row extends { readonly id: string | number }>(keys: 
   newest.current = keys;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isInDialog(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return;
       const { rows, open, openRow, close, handle } = newest.current;
       const openIndex = rows.findIndex(({ id }) => String(id) === open);
       if (event.key === "Escape" && open !== undefined) {
@@ -32,11 +32,13 @@ export function useListKeys<Row extends { readonly id: string | number }>(keys: 
       const row = rows[next];
       if (open !== undefined && row !== undefined) openRow(row);
     };
-    window.addEventListener("keydown", onKeyDown);
-    return () => window.removeEventListener("keydown", onKeyDown);
+    // Before a dialog closes at the same key.
+    window.addEventListener("keydown", onKeyDown, true);
+    return () => window.removeEventListener("keydown", onKeyDown, true);
   }, []);
 }
 
-function isInDialog(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("[role=dialog], [role=menu]") !== null;
+/** Keys are a dialog's while it is open, wherever the focus is: one that opens takes it a moment later. */
+function isDialogOpen(): boolean {
+  return document.querySelector("[role=dialog], [role=menu]") !== null;
 }

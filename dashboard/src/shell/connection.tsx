@@ -47,10 +47,9 @@ export function ConnectionBanner() {
 export function ConnectionDot() {
   const { isAway } = useConnection();
   return (
-    <span
-      className="connection-dot"
-      data-away={isAway}
-      title={isAway ? "The receiver does not respond" : "The receiver responds"}
-    />
+    <span className="connection" title={isAway ? "The receiver does not respond" : "The receiver responds"}>
+      <span className="connection-dot" data-away={isAway} />
+      {isAway ? "Away" : "Connected"}
+    </span>
   );
 }

@@ -2,7 +2,7 @@ import { AppShell, Burger, NavLink, type NavLinkProps } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { createLink, Outlet, useLocation } from "@tanstack/react-router";
-import type { AnchorHTMLAttributes, Ref } from "react";
+import { type AnchorHTMLAttributes, type Ref, useEffect, useRef } from "react";
 import { IS_IN_APPLICATION } from "../mount.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageLink } from "../parts/page-link.tsx";
@@ -93,15 +93,21 @@ function Count({ of }: { readonly of: number }) {
   return <span className="count">{of > MAX_COUNT ? `${MAX_COUNT}+` : of}</span>;
 }
 
-/** The pages of the place, where it has several. */
+/** The pages of the place, where it has several; that of this one is in sight on a telephone, too. */
 function Tabs() {
   const session = useSession();
-  const place = placeOf(useLocation().pathname);
+  const { pathname } = useLocation();
+  const place = placeOf(pathname);
+  const tabs = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another address has another tab.
+  useEffect(() => {
+    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [pathname]);
   if (place === undefined) return null;
   const pages = pagesOf(place, session);
   if (pages.length < 2) return null;
   return (
-    <nav className="tabs" aria-label="Pages of this place">
+    <nav ref={tabs} className="tabs" aria-label="Pages of this place">
       {pages.map(({ to, label }) => (
         <PageLink
           key={to}

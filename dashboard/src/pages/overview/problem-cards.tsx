@@ -1,7 +1,8 @@
 import type { OverviewView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { api } from "../../client.ts";
-import { ALERT_TEXTS } from "../../parts/alert-texts.ts";
+import { AlertLink } from "../../parts/alert-link.tsx";
+import { ALERT_TEXTS, ALERT_TONES } from "../../parts/alert-texts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { MuteButton } from "../../parts/mute-button.tsx";
 import type { Tone } from "../../parts/outcome.ts";
@@ -9,7 +10,7 @@ import { PageLink } from "../../parts/page-link.tsx";
 import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useMayChange } from "../../session.ts";
+import { actorName, useMayChange } from "../../session.ts";
 import type { AlertView } from "../../views.ts";
 
 /** Their room is always there, so that the chart never moves. */
@@ -119,20 +120,24 @@ function AlertCard({ alert }: { readonly alert: AlertView }) {
     <Card
       head={
         <>
-          <span className="outcome" data-tone={muted_until === null ? "failed" : "quiet"}>
+          <span className="outcome" data-tone={muted_until === null ? ALERT_TONES[kind] : "quiet"}>
             alert {kind}
           </span>
           <span className="quiet">{name}</span>
         </>
       }
-      link={<AlertLink alert={alert}>{`${name}: ${ALERT_TEXTS[kind]}`}</AlertLink>}
+      link={
+        <AlertLink alert={alert} underline="never" className="card-link">
+          {`${name}: ${ALERT_TEXTS[kind]}`}
+        </AlertLink>
+      }
       since={since}
       step={
         muted_until === null ? (
           "Open"
         ) : (
           <span title={reason ?? undefined}>
-            Muted until <Time at={muted_until} /> by {muted_by}
+            Muted until <Time at={muted_until} /> by {actorName(muted_by ?? "")}
           </span>
         )
       }
@@ -148,23 +153,6 @@ function AlertCard({ alert }: { readonly alert: AlertView }) {
         )
       }
     />
-  );
-}
-
-/** The list that shows the cause of an alert. */
-function AlertLink({ alert: { kind, source, subject }, children }: { alert: AlertView; children: ReactNode }) {
-  const type = subject === "" ? {} : { event_type: subject };
-  if (kind === "failures" || kind === "signatures")
-    return (
-      <PageLink to="/problems" search={{ source, ...type }} underline="never" className="card-link">
-        {children}
-      </PageLink>
-    );
-  const outcome = kind === "accepted" ? { outcome: "accepted" } : {};
-  return (
-    <PageLink to="/activity" search={{ source, ...type, ...outcome }} underline="never" className="card-link">
-      {children}
-    </PageLink>
   );
 }
 

@@ -9,8 +9,6 @@ import { Time } from "../../parts/time.tsx";
 import { useSourceHealth } from "../../parts/use-sources.ts";
 
 const HEADS = ["Source", "State", "Handled", "Refused", "Failed", "Outcomes", "p99 of deadline", "Last callback"];
-/** Sources that need attention come first. */
-const STATES: readonly SourceHealthView["state"][] = ["failing", "refusing", "silent", "ok", "idle"];
 
 /** One row a source: its last hour, its p99 against its deadline, and whether it has gone silent. */
 export function SourceRows() {
@@ -32,7 +30,7 @@ export function SourceRows() {
             </tr>
           </thead>
           <tbody>
-            {data.items.toSorted(byState).map((source) => (
+            {data.map((source) => (
               <SourceRow key={source.source} of={source} />
             ))}
           </tbody>
@@ -40,10 +38,6 @@ export function SourceRows() {
       )}
     </section>
   );
-}
-
-function byState(one: SourceHealthView, other: SourceHealthView): number {
-  return STATES.indexOf(one.state) - STATES.indexOf(other.state);
 }
 
 function SourceRow({ of }: { readonly of: SourceHealthView }) {

@@ -3,6 +3,7 @@ import type { BackfillView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import type { Tone } from "../../parts/outcome.ts";
 import { Time } from "../../parts/time.tsx";
+import { actorName } from "../../session.ts";
 import { BackfillCounts } from "./backfill-counts.tsx";
 import { COUNT } from "./problem-text.ts";
 import { WorkActions } from "./work-actions.tsx";
@@ -28,7 +29,7 @@ export function BackfillProgress({ backfill }: { readonly backfill: BackfillView
       <p className="quiet">
         Events since <Time at={since} />, at most {per_second} a second
         {include_former ? ", those of a former name too" : ""}. Started <Time at={started_at} relative /> by{" "}
-        {created_by}.
+        {actorName(created_by)}.
       </p>
       <WorkActions what="backfill" id={id} state={state} api={api.backfills} queryKey="backfills">
         {COUNT.format(accepted)} events are accepted and run all the same. It cannot be resumed; a new one leaves them

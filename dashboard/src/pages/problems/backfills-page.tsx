@@ -11,7 +11,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { Cell, ListRow, RowList, type RowListHandle, type RowPlace } from "../../parts/row-list.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useListKeys } from "../../parts/use-list-keys.ts";
-import { useMayChange } from "../../session.ts";
+import { actorName, useMayChange } from "../../session.ts";
 import "./problems.css";
 import { BackfillPanel } from "./backfill-panel.tsx";
 import { backfillLabel, backfillTone } from "./backfill-progress.tsx";
@@ -121,7 +121,7 @@ function BackfillRow({ backfill, index, top, isOpen }: RowProps) {
       <Cell name="first">
         <Time at={started_at} isShort />
       </Cell>
-      <Cell name="by">{created_by}</Cell>
+      <Cell name="by">{actorName(created_by)}</Cell>
       <Cell name="count">{COUNT.format(accepted)}</Cell>
       <Cell name="failed">{COUNT.format(already_taken)}</Cell>
       <Cell name="last">

@@ -12,6 +12,7 @@ import { plain } from "../../parts/plain-message.ts";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Age, Time } from "../../parts/time.tsx";
+import { actorName } from "../../session.ts";
 import { type EventLine, EventLines } from "./event-lines.tsx";
 import { ProblemActions } from "./problem-actions.tsx";
 import { ProblemStack } from "./problem-stack.tsx";
@@ -114,7 +115,7 @@ function Summary({ problem }: { readonly problem: ProblemView }) {
       {remedy !== null && <p className="remedy">{plain(remedy)}</p>}
       {state === "muted" && (
         <p>
-          Muted until <Time at={muted_until} /> by {muted_by}: {mute_reason}
+          Muted until <Time at={muted_until} /> by {actorName(muted_by ?? "")}: {mute_reason}
         </p>
       )}
       <div className="problem-hours">

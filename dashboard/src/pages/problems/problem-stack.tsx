@@ -1,4 +1,4 @@
-import { splitFrames } from "../../panel/own-frames.ts";
+import { splitFrames } from "oncehook/admin-client";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { useFailures } from "./use-failures.ts";
 

@@ -4,6 +4,7 @@ import { api } from "../../client.ts";
 import type { Tone } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Time } from "../../parts/time.tsx";
+import { actorName } from "../../session.ts";
 import { WorkActions } from "./work-actions.tsx";
 
 /** Red where any event failed again, green only where all of them have ended without one. */
@@ -43,7 +44,7 @@ export function ReplayResult({ replay, hasLink = false }: Props) {
         aria-label={`${done} of ${total} done`}
       />
       <p className="quiet">
-        Started <Time at={started_at} relative /> by {created_by}
+        Started <Time at={started_at} relative /> by {actorName(created_by)}
         {replay.reason === null ? "." : `: ${replay.reason}`}
       </p>
       {hasLink && failed > 0 && (

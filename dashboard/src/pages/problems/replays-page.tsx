@@ -11,6 +11,7 @@ import { Cell, ListRow, RowList, type RowListHandle, type RowPlace } from "../..
 import { Time } from "../../parts/time.tsx";
 import { useListKeys } from "../../parts/use-list-keys.ts";
 import "./problems.css";
+import { actorName } from "../../session.ts";
 import { COUNT } from "./problem-text.ts";
 import { ReplayPanel } from "./replay-panel.tsx";
 import { replayLabel, replayTone } from "./replay-result.tsx";
@@ -104,7 +105,7 @@ function ReplayRow({ replay, index, top, isOpen }: RowProps) {
       <Cell name="first">
         <Time at={started_at} isShort />
       </Cell>
-      <Cell name="by">{created_by}</Cell>
+      <Cell name="by">{actorName(created_by)}</Cell>
       <Cell name="count">
         {COUNT.format(done)} of {COUNT.format(total)}
       </Cell>

@@ -1,16 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../client.ts";
-import { ALERT_TEXTS } from "../../parts/alert-texts.ts";
+import { AlertLink } from "../../parts/alert-link.tsx";
+import { ALERT_TEXTS, ALERT_TONES } from "../../parts/alert-texts.ts";
 import { MuteButton } from "../../parts/mute-button.tsx";
+import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
-import { useMayChange } from "../../session.ts";
+import { actorName, useMayChange } from "../../session.ts";
 import type { AlertView } from "../../views.ts";
 import "./settings.css";
 
-const TONES = { open: "failed", muted: "quiet", resolved: "success" } as const;
+const TONES = { muted: "quiet", resolved: "success" } as const;
 const EVERY_MS = 10_000;
 
 /** Every alert that has ever started: when it opened last, and whether it is muted. */
@@ -20,7 +22,11 @@ export function AlertsPage() {
   const items = alerts.data?.items ?? [];
   return (
     <>
-      <PageTitle title="Alerts" description="Those that have started, the open ones first." />
+      <PageTitle title="Alerts" description="Those that have started, the open ones first.">
+        <PageLink to="/settings" search={{ find: "ALERT", show: "all" }} underline="hover">
+          Their limits
+        </PageLink>
+      </PageTitle>
       {alerts.isPending && <Loading what="the alerts" />}
       {alerts.isError && (
         <Problem error={alerts.error} title="The alerts could not be read" again={() => void alerts.refetch()} />
@@ -50,13 +56,20 @@ const nameOf = ({ source, subject }: AlertView) => [source, subject].filter((par
 const COLUMNS: readonly Column<AlertView>[] = [
   {
     head: "State",
-    cell: ({ state }) => (
-      <span className="outcome" data-tone={TONES[state]}>
+    cell: ({ state, kind }) => (
+      <span className="outcome" data-tone={state === "open" ? ALERT_TONES[kind] : TONES[state]}>
         {state}
       </span>
     ),
   },
-  { head: "Alert", cell: ({ kind }) => ALERT_TEXTS[kind] },
+  {
+    head: "Alert",
+    cell: (alert) => (
+      <AlertLink alert={alert} underline="hover">
+        {ALERT_TEXTS[alert.kind]}
+      </AlertLink>
+    ),
+  },
   { head: "Source", cell: nameOf },
   { head: "Last started", cell: ({ since }) => <Time at={since} relative /> },
   {
@@ -66,7 +79,7 @@ const COLUMNS: readonly Column<AlertView>[] = [
         "–"
       ) : (
         <>
-          <Time at={muted_until} isShort /> by {muted_by}
+          <Time at={muted_until} isShort /> by {actorName(muted_by ?? "")}
           {reason !== null && <span className="quiet">: {reason}</span>}
         </>
       ),

@@ -3,12 +3,15 @@ import type { AuditEntryView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
 import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
+import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
 import { auditSearch } from "../../search.ts";
+import "./settings.css";
+import { actorName } from "../../session.ts";
 
 const route = getRouteApi("/inside/settings/audit");
 const FILTER_FIELDS: readonly FilterField[] = [
@@ -36,20 +39,20 @@ const FILTER_FIELDS: readonly FilterField[] = [
 const TONES = { done: "success", refused: "refused", failed: "failed" } as const;
 const COLUMNS: readonly Column<AuditEntryView>[] = [
   { head: "Time", cell: ({ timestamp }) => <Time at={timestamp} /> },
-  { head: "Actor", cell: ({ actor, role }) => (actor === null ? "unauthenticated" : `${actor}, ${role}`) },
+  { head: "Actor", cell: ({ actor, role }) => (actor === null ? "unauthenticated" : `${actorName(actor)}, ${role}`) },
   { head: "Action", cell: ({ action }) => action },
   {
     head: "Target",
-    cell: ({ target, detail }) => (
-      <>
-        {target ?? "–"}
+    cell: ({ action, target, detail }) => (
+      <span className="audit-target">
+        <Target action={action} target={target} />
         {detail !== null && (
           <details>
             <summary>Details</summary>
             <TextBlock label="Details of the action" text={JSON.stringify(detail)} />
           </details>
         )}
-      </>
+      </span>
     ),
   },
   { head: "IP address", cell: ({ remote_address }) => remote_address },
@@ -62,6 +65,20 @@ const COLUMNS: readonly Column<AuditEntryView>[] = [
     ),
   },
 ];
+
+/** These actions have the key of an event, which the activity opens. */
+const OF_EVENT = /^(?:failure|event)\./;
+
+function Target({ action, target }: Pick<AuditEntryView, "action" | "target">) {
+  if (target === null) return "–";
+  const text = <code>{target}</code>;
+  if (!OF_EVENT.test(action) || !target.includes("/")) return text;
+  return (
+    <PageLink to="/activity" search={{ open: target }} underline="hover">
+      {text}
+    </PageLink>
+  );
+}
 
 export function AuditPage() {
   const filters = auditSearch(route.useSearch());

@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Item>[] = [
   { head: "Work", cell: ({ name }) => WORK[name][0] },
   { head: "State", cell: (item) => <State item={item} /> },
   { head: "Does", cell: ({ name }) => <span className="quiet">{WORK[name][1]}</span> },
-  { head: "Every", cell: ({ every_ms }) => (every_ms === null ? "–" : durationText(every_ms)) },
+  { head: "At least every", cell: ({ every_ms }) => (every_ms === null ? "–" : durationText(every_ms)) },
   { head: "Last round", cell: ({ last_started_at }) => <Time at={last_started_at} /> },
   { head: "Duration", cell: ({ last_duration_ms }) => milliseconds(last_duration_ms) },
   { head: "Next round", cell: ({ next_at }) => <Time at={next_at} /> },
@@ -64,10 +64,15 @@ export function BackgroundPage() {
   );
 }
 
-function State({ item: { state, last_failed } }: { readonly item: Item }) {
-  const [label, tone]: [string, Tone] = last_failed
-    ? ["failed", "failed"]
-    : [state, state === "off" ? "quiet" : "success"];
+/** Work that has had nothing to do yet is not shown as work that has run well. */
+function stateOf({ state, last_failed, last_started_at }: Item): [label: string, tone: Tone] {
+  if (last_failed) return ["failed", "failed"];
+  if (state === "waiting" && last_started_at === null) return ["no round yet", "quiet"];
+  return [state, state === "off" ? "quiet" : "success"];
+}
+
+function State({ item }: { readonly item: Item }) {
+  const [label, tone] = stateOf(item);
   return (
     <span className="outcome" data-tone={tone}>
       {label}

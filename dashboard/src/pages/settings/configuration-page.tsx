@@ -24,10 +24,10 @@ const ORIGINS: Readonly<Record<Value["origin"], string>> = {
   code: IS_IN_APPLICATION ? "Code" : "Configuration file",
 };
 const COLUMNS: readonly Column<Value>[] = [
-  { head: "Name", cell: ({ name }) => <code>{name}</code> },
+  { head: "Variable", cell: ({ name }) => <code>{name}</code> },
   { head: "Value", cell: (value) => <ValueText value={value} /> },
   {
-    head: "Origin",
+    head: "Set by",
     cell: ({ origin }) => <span className={origin === "default" ? "quiet" : undefined}>{ORIGINS[origin]}</span>,
   },
 ];

@@ -68,7 +68,10 @@ function DatabaseFacts({ storage }: { readonly storage: StorageView }) {
 }
 
 function Areas({ storage: { database, areas, retention } }: { readonly storage: StorageView }) {
-  const largest = Math.max(1, ...areas.map(({ bytes }) => bytes));
+  const all = Math.max(
+    1,
+    areas.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
   const columns: readonly Column<Area>[] = [
     { head: "Area", cell: ({ area }) => LABELS[area] },
     { head: "Rows", cell: ({ rows }) => <span className="number">{COUNT.format(rows)}</span> },
@@ -77,7 +80,7 @@ function Areas({ storage: { database, areas, retention } }: { readonly storage: 
       head: "Share",
       cell: ({ bytes }) => (
         <span className="share" aria-hidden="true">
-          {bytes > 0 && <span style={{ width: `${(bytes / largest) * 100}%` }} />}
+          {bytes > 0 && <span style={{ width: `${(bytes / all) * 100}%` }} />}
         </span>
       ),
     },

@@ -1,5 +1,5 @@
+import { secondsText } from "../../parts/amount.ts";
 import { Facts } from "../../parts/facts.tsx";
-import { milliseconds } from "../../parts/time.tsx";
 import type { SourceView } from "../../views.ts";
 import { retryText } from "./retry-text.ts";
 
@@ -14,7 +14,7 @@ export function EventKey({ source: { about, answer, rate } }: { readonly source:
       <p>An event is known by its {about?.identity ?? OF_PROTOCOL}.</p>
       <Facts
         of={[
-          ["Answer", answer.within_ms === null ? answer.mode : `within ${milliseconds(answer.within_ms)}`],
+          ["Answer", answer.within_ms === null ? answer.mode : `within ${secondsText(answer.within_ms)}`],
           ["Deadline", about && (about.deadline_seconds === null ? UNKNOWN : `${about.deadline_seconds} s`)],
           ["Retries", about && (retryText(about.retry_hours) ?? UNKNOWN)],
           ["Disables after", about?.disables],

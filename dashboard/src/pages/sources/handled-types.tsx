@@ -1,5 +1,5 @@
+import { secondsText } from "../../parts/amount.ts";
 import { type Column, Rows } from "../../parts/rows.tsx";
-import { milliseconds } from "../../parts/time.tsx";
 import type { HandlerView, SourceView } from "../../views.ts";
 
 const TYPE: Column<HandlerView> = { head: "Event type", cell: ({ event_type }) => <code>{event_type}</code> };
@@ -8,8 +8,8 @@ const NAME: Column<HandlerView> = { head: "Name", cell: ({ name }) => name ?? "â
 /** Only the built-in protocol has versions. */
 const VERSIONS: Column<HandlerView> = { head: "Versions", cell: ({ versions }) => versions.join(", ") };
 const COLUMNS: readonly Column<HandlerView>[] = [
-  { head: "prepare step", cell: ({ has_prepare }) => (has_prepare ? "yes" : "no") },
-  { head: "Time limit", cell: ({ time_limit_ms }) => milliseconds(time_limit_ms) },
+  { head: "Prepare step", cell: ({ has_prepare }) => (has_prepare ? "yes" : "no") },
+  { head: "Time limit", cell: ({ time_limit_ms }) => secondsText(time_limit_ms) },
 ];
 
 interface Props {

@@ -1,11 +1,12 @@
 import type { SourceHistoryView } from "oncehook/admin-client";
 import { memo, useState } from "react";
+import { secondsText } from "../../parts/amount.ts";
 import { PeriodLinks } from "../../parts/period-links.tsx";
 import { periodLabel, SPAN_TEXT, TICK_EVERY } from "../../parts/periods.ts";
 import { Rows } from "../../parts/rows.tsx";
 import { milliseconds, Time } from "../../parts/time.tsx";
 import { type TimeZone, useTimeZone } from "../../parts/time-zone.tsx";
-import { durationText, latencyScale, QUANTILES, stepPath } from "./latency-scale.ts";
+import { latencyScale, QUANTILES, stepPath } from "./latency-scale.ts";
 
 const COUNT = new Intl.NumberFormat();
 
@@ -27,7 +28,7 @@ export function LatencyChart({ history }: { readonly history: SourceHistoryView 
         ))}
         <li className="legend-count">
           {callbacksText((bucket ?? totals).callbacks)}{" "}
-          <span className="quiet">
+          <span className="quiet" title="The quantiles are estimated from counts by latency">
             {bucket === undefined ? `in ${SPAN_TEXT[span]}` : `at ${periodLabel(bucket.at, span, zone)}`}
           </span>
         </li>
@@ -63,7 +64,7 @@ const Plot = memo(function Plot({ history, zone, point }: PlotProps) {
     <div className="latency-chart">
       {scale.decades.map((ms) => (
         <span key={ms} className="decade" style={{ insetBlockStart: `${scale.topOf(ms)}%` }} aria-hidden="true">
-          <span className="decade-label">{durationText(ms)}</span>
+          <span className="decade-label">{secondsText(ms)}</span>
         </span>
       ))}
       <PeriodLinks
@@ -82,7 +83,7 @@ const Plot = memo(function Plot({ history, zone, point }: PlotProps) {
       </svg>
       {deadline_ms !== null && (
         <span className="deadline-line" style={{ insetBlockStart: `${scale.topOf(deadline_ms)}%` }}>
-          <span className="deadline-label">Deadline {durationText(deadline_ms)}</span>
+          <span className="deadline-label">Deadline {secondsText(deadline_ms)}</span>
         </span>
       )}
     </div>

@@ -17,18 +17,18 @@ export interface LatencyScale {
   readonly topOf: (ms: number) => number;
 }
 
-/** The powers of ten around all values; at least from 1 ms to 100 ms. */
+/** From a power of ten to a little above the highest value or the deadline. It has at least 1 to 100 ms. */
 export function latencyScale(buckets: Buckets, deadlineMs: number | null): LatencyScale {
   const values = buckets.flatMap((bucket) => QUANTILES.map(({ name }) => bucket[name])).filter((ms) => ms !== null);
   const lowest = Math.min(1, ...values);
   const highest = Math.max(100, deadlineMs ?? 0, ...values);
   const first = Math.max(-1, Math.floor(Math.log10(Math.max(lowest, 0.1))));
-  const last = Math.ceil(Math.log10(highest * 1.2));
+  const last = Math.log10(highest * 1.5);
   const topOf = (ms: number) => {
     const share = (Math.log10(Math.max(ms, 10 ** first)) - first) / (last - first);
     return Math.round((1 - share) * 10_000) / 100;
   };
-  return { decades: Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index)), topOf };
+  return { decades: Array.from({ length: Math.floor(last) - first + 1 }, (_, index) => 10 ** (first + index)), topOf };
 }
 
 /** A line of steps, one a period: nothing is drawn between values, and nothing where no callback came. */
@@ -46,9 +46,4 @@ export function stepPath(buckets: Buckets, name: Quantile, { topOf }: LatencySca
     isOpen = true;
   }
   return path;
-}
-
-/** A time in milliseconds, in the unit that reads best. */
-export function durationText(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`;
 }

@@ -30,15 +30,19 @@ export function SourcePage() {
   const { name } = route.useParams();
   const sources = useSources();
   const health = useSourceHealth();
-  useSourceKeys(name, sources.data?.items ?? []);
+  useSourceKeys(name, health.data ?? []);
   const source = sources.data?.items.find((one) => one.source === name);
   const { sandbox } = useSession();
   return (
     <>
-      <PageTitle title={name}>
-        <PageLink to="/sources" underline="hover">
-          All sources
-        </PageLink>
+      <PageTitle
+        title={name}
+        parent={
+          <PageLink to="/sources" underline="hover">
+            Sources
+          </PageLink>
+        }
+      >
         {sandbox && source !== undefined && (
           <PageLink to="/sandbox" search={{ source: name }} underline="never" className="button-link">
             Send a test
@@ -58,7 +62,7 @@ export function SourcePage() {
         <SourceContent
           key={name}
           source={source}
-          health={health.data?.items.find((one) => one.source === name)}
+          health={health.data?.find((one) => one.source === name)}
           handlers={sources.data?.handlers.filter((one) => one.source === name) ?? []}
         />
       )}
@@ -67,7 +71,7 @@ export function SourcePage() {
 }
 
 /** `j` and `k` go to the next and the previous source, Escape to the list. */
-function useSourceKeys(name: string, sources: readonly SourceView[]): void {
+function useSourceKeys(name: string, sources: readonly SourceHealthView[]): void {
   const navigate = route.useNavigate();
   const handle = useRef<RowListHandle>(null);
   const openRow = ({ id }: { readonly id: string }) =>

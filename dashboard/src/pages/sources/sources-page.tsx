@@ -17,7 +17,7 @@ const COMMAND = "npx oncehook sources add stripe";
 export function SourcesPage() {
   const health = useSourceHealth();
   const sources = useSources();
-  const rows = (health.data?.items ?? []).map((one): ListedSource => {
+  const rows = (health.data ?? []).map((one): ListedSource => {
     const described = sources.data?.items.find(({ source }) => source === one.source);
     return { ...one, id: one.source, secrets: described && secretsWord(described) };
   });
