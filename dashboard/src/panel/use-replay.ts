@@ -47,7 +47,8 @@ export function useReplay(
     onError: (error) => {
       if (isStatus(error, 404)) onDone(`${eventId}: ${error.message}.`);
     },
-    onSettled: refresh,
+    // A dry run has changed nothing, and its button can have the focus back at once.
+    onSettled: (replayed, _error, { dry_run }) => (dry_run && replayed !== undefined ? undefined : refresh()),
   });
   return replay;
 }
