@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { unfitNode } from "../../src/cli/unfit-node.js";
 import { createScratchDatabase } from "../../src/store/postgres/index.ts";
 import { buildAhead } from "./built-package.ts";
 import { compileAhead } from "./compiled.ts";
@@ -24,6 +25,9 @@ declare module "vitest" {
   }
 }
 
+/** Node 22, in which the frameworks' table runs on PostgreSQL, has none that handlers could use. */
+const HAS_SQLITE = "bun" in process.versions || unfitNode(process.versions.node) === undefined;
+
 /**
  * One real PostgreSQL for the whole run: the server binaries come from npm, or `TEST_DATABASE_URL` names a server
  * that runs already. When neither can be had the run fails; PostgreSQL is never skipped silently.
@@ -45,7 +49,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await migrateTemplate({ dialect: "postgres", url: scratch.url });
   project.provide("postgresTemplate", new URL(scratch.url).pathname.slice(1));
   const file = join(runFolder, "template.db");
-  await migrateTemplate({ dialect: "sqlite", url: `sqlite:${file}` });
+  if (HAS_SQLITE) await migrateTemplate({ dialect: "sqlite", url: `sqlite:${file}` });
   project.provide("sqliteTemplate", file);
   return async () => {
     await scratch.drop();
