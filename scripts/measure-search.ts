@@ -1,8 +1,8 @@
 /**
  * `npm run measure:search`: how long a search by value takes over HTTP, on both databases, with a million callbacks (`--rows`) in
  * the log, how long its index takes to build, and how many bytes it has beside those of the log. Takes some minutes and some
- * gigabytes in the folder for temporary files. The goals are a p95 under 200 ms, a quarter of the log's bytes, and no callback that
- * takes more than 50 ms while a text that is nowhere is searched.
+ * gigabytes in the folder for temporary files. The goals are a p95 under 200 ms, a quarter of the log's bytes, ten seconds
+ * for a text that is nowhere, and no callback that takes more than 50 ms beside that search.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
@@ -25,7 +25,7 @@ import { head, measureRequests, measureStores } from "./measure/report.ts";
 
 const TOKEN = "measure-search-token";
 const SECRET = "measure-search-secret-of-32-bytes";
-const [GOAL_MS, GOAL_SHARE, GOAL_WAIT_MS] = [200, 0.25, 50];
+const [GOAL_MS, GOAL_SHARE, GOAL_WAIT_MS, GOAL_SECONDS] = [200, 0.25, 50, 10];
 
 const { values } = parseArgs({
   options: {
@@ -124,27 +124,32 @@ async function measureKind({ search }: AdminClient, name: string, query: () => s
   return (await measureRequests({ name, count: requests, ask, foundText })) < GOAL_MS;
 }
 
-/** The whole log is read for it, request after request, while callbacks come one after the other. */
+/** The whole log is read for it, request after request: alone, and while callbacks come one after the other. */
 async function measureNowhere({ search }: AdminClient, { publicOrigin }: RunningReceiver): Promise<boolean> {
-  const startedAt = performance.now();
-  let [cursor, count]: [string | undefined, number] = [undefined, 0];
+  const seconds = async () => {
+    const startedAt = performance.now();
+    for (let cursor: string | undefined; ; ) {
+      const page = await search.find({ q: "nowhere at all", cursor });
+      if (page.next_cursor === null) return (performance.now() - startedAt) / 1_000;
+      cursor = page.next_cursor;
+    }
+  };
+  const alone = await seconds();
   const waits: number[] = [];
   let isOver = false;
   const sending = (async () => {
     for (; !isOver; ) waits.push(await sendCallback(publicOrigin, waits.length));
   })();
-  do {
-    const page = await search.find({ q: "nowhere at all", cursor });
-    cursor = page.next_cursor ?? undefined;
-    count += 1;
-  } while (cursor !== undefined);
+  const beside = await seconds();
   isOver = true;
   await sending;
-  const seconds = (performance.now() - startedAt) / 1_000;
-  const longest = Math.max(...waits);
-  const callbacks = `${waits.length} callbacks meanwhile, the longest took ${longest.toFixed(1)} ms`;
-  process.stdout.write(`\ntext that is nowhere: ${seconds.toFixed(1)} s in ${count} requests; ${callbacks}\n`);
-  return longest < GOAL_WAIT_MS;
+  waits.sort((one, other) => one - other);
+  const [usual = 0, longest = 0] = [waits[Math.floor(waits.length / 2)], waits.at(-1)];
+  const callbacks = `${waits.length} callbacks took ${usual.toFixed(1)} ms, the longest ${longest.toFixed(1)} ms`;
+  process.stdout.write(
+    `\ntext that is nowhere: ${alone.toFixed(1)} s alone; ${beside.toFixed(1)} s beside callbacks, of which ${callbacks}\n`,
+  );
+  return longest < GOAL_WAIT_MS && alone < GOAL_SECONDS;
 }
 
 /** @returns how long it took, in milliseconds */

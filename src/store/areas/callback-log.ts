@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { type CallbackFilter, type EventKey, indexedOutcomes, keyText } from "../../domain/index.ts";
 import { type CallbackRow, STORED_COLUMNS, type StoredCallback, toStoredCallback } from "../callback-columns.ts";
 import { Area, type Database, equal, type IdRow, idIn, idsOf, insert, rowList, select } from "../database.ts";
-import type { Dialect } from "../transaction.ts";
+import { COMPARED_BYTES, conditionsOf } from "./callback-conditions.ts";
 import {
   boundedSearch,
   type ForwardPage,
@@ -31,8 +31,10 @@ export interface CallbackSearchResult {
 
 /** Bodies may be long: a search begins with few rows, and takes more at a time while that is quick. */
 const STEPS: StepSizes = { first: 64, most: 20_000 };
-/** A long body takes SQLite half a millisecond to compare with a text. After a thousand short ones there may be long ones. */
+/** By an index: a long body takes SQLite half a millisecond to compare. After many short ones there may be long ones. */
 const STEPS_WITH_BODIES: StepSizes = { first: 4, most: 32 };
+/** Along the table, where the bytes of a step have a bound. */
+const STEPS_BY_BYTES: StepSizes = { first: 64, most: 512 };
 
 /**
  * The callback log for its readers. Ids nearly grow with the time. A row gets its id when its callback is answered; on
@@ -48,10 +50,11 @@ export class Callbacks extends Area {
     const { dialect } = this.database;
     const started = performance.now();
     const range = await idsBetween(this.database, filter, before);
-    const readsBodies = filter.text !== undefined || filter.anywhere !== undefined;
-    const steps = dialect === "sqlite" && readsBodies ? STEPS_WITH_BODIES : STEPS;
+    const readsBodies = dialect === "sqlite" && (filter.text !== undefined || filter.anywhere !== undefined);
+    const steps = !readsBodies ? STEPS : isByIndex(filter) ? STEPS_WITH_BODIES : STEPS_BY_BYTES;
     const left = { limit, before: range.below, budgetMs: budgetMs - (performance.now() - started) };
-    const step = searchStepFor(this.database, filter, Math.max(range.from, fromId));
+    const from = Math.max(range.from, fromId);
+    const step = searchStepFor(this.database, filter, from, readsBodies ? COMPARED_BYTES : undefined);
     const { rows, next } = await boundedSearch(dialect, left, step, steps);
     const callbacks = rows.map(toStoredCallback);
     if (next === null) return { callbacks, next, searchedUntil: null };
@@ -178,13 +181,22 @@ function shifted(time: string, ms: number): string {
 type IdsBelow = (below: number, step: number) => Promise<readonly number[]>;
 
 /** By the index that holds the fewest rows: of one event, of outcomes that are rare, or the table's own. */
-function searchStepFor(database: Database, filter: CallbackFilter, from: number): SearchStep<CallbackRow> {
+function searchStepFor(
+  database: Database,
+  filter: CallbackFilter,
+  from: number,
+  bytes: RawBuilder<unknown> | undefined,
+): SearchStep<CallbackRow> {
   const where = conditionsOf(database.dialect, filter);
   const { eventId } = filter;
   if (eventId !== undefined) return stepThroughIds(database, where, idsOfEvent(database, eventId, from));
   const outcomes = indexedOutcomes(filter);
   if (outcomes !== undefined) return stepThroughIds(database, where, idsOfOutcomes(database, outcomes, from));
-  return stepThrough(database, { table: "oncehook_callbacks", columns: STORED_COLUMNS, where, from });
+  return stepThrough(database, { table: "oncehook_callbacks", columns: STORED_COLUMNS, where, from, bytes });
+}
+
+function isByIndex(filter: CallbackFilter): boolean {
+  return filter.eventId !== undefined || indexedOutcomes(filter) !== undefined;
 }
 
 function stepThroughIds(database: Database, where: RawBuilder<unknown>, idsBelow: IdsBelow): SearchStep<CallbackRow> {
@@ -234,62 +246,4 @@ async function newestOf(database: Database, statements: readonly RawBuilder<unkn
   const ids: number[] = [];
   for (const statement of statements) ids.push(...idsOf(await select<IdRow>(database, statement)));
   return ids.sort((one, other) => other - one).slice(0, most);
-}
-
-const ALWAYS = { from: "0001-01-01T00:00:00.000Z", to: "9999-12-31T23:59:59.999Z" };
-const ANY_STATUS = [0, 999] as const;
-
-/** A filter as a condition, whose text is the same for every filter. None of it decides the plan; what does stands beside it. */
-function conditionsOf(dialect: Dialect, filter: CallbackFilter): RawBuilder<unknown> {
-  const { from = ALWAYS.from, to = ALWAYS.to, statuses = ANY_STATUS } = filter;
-  // A condition that is dear, and lies behind long values in the row, comes last.
-  return sql`received_at >= ${from} AND received_at < ${to}
-    AND ${isGiven("source", filter.source)} AND ${isGiven("event_id", filter.eventId)}
-    AND ${isGiven("event_type", filter.eventType)} AND ${beginsWith("event_type", filter.eventTypePrefix)}
-    AND ${isGiven("remote_address", filter.remoteAddress)}
-    AND response_status >= ${statuses[0]} AND response_status <= ${statuses[1]}
-    AND ${oneOf(dialect, filter.outcomes)} AND ${contains(dialect, filter.text)}
-    AND ${containsAnywhere(dialect, filter.anywhere)}`;
-}
-
-function isGiven(column: string, given: string | null = null): RawBuilder<unknown> {
-  return sql`(CAST(${given} AS text) IS NULL OR ${sql.ref(column)} = ${given})`;
-}
-
-function oneOf(dialect: Dialect, outcomes: readonly string[] | undefined): RawBuilder<unknown> {
-  if (dialect === "postgres")
-    return sql`(CAST(${outcomes} AS text[]) IS NULL OR outcome = ANY(CAST(${outcomes} AS text[])))`;
-  const given = outcomes && JSON.stringify(outcomes);
-  return sql`(CAST(${given} AS text) IS NULL OR outcome IN (SELECT value FROM json_each(${given})))`;
-}
-
-function beginsWith(column: string, given: string | null = null): RawBuilder<unknown> {
-  return sql`(CAST(${given} AS text) IS NULL
-    OR substr(${sql.ref(column)}, 1, length(CAST(${given} AS text))) = ${given})`;
-}
-
-/** The columns that values are read from; the longest one comes last. */
-const VALUE_COLUMNS = ["event_id", "request_id", "remote_address", "url", "request_headers", "request_body"];
-
-/**
- * With the collation "C" PostgreSQL folds only the letters A to Z, as SQLite's `lower` always does. SQLite blocks the event
- * loop while it compares, and its `LIKE` restarts the comparison at each letter. A text of one letter many times, on bodies of
- * the same, is hundreds of times slower than by `instr`.
- */
-function contains(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
-  return containsIn(dialect, ["request_body"], text);
-}
-
-function containsAnywhere(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
-  return containsIn(dialect, VALUE_COLUMNS, text);
-}
-
-function containsIn(dialect: Dialect, columns: readonly string[], text: string | undefined): RawBuilder<unknown> {
-  const given = dialect === "sqlite" ? text : text && `%${text.replace(/[\\%_]/g, "\\$&")}%`;
-  const found = columns.map((column) =>
-    dialect === "sqlite"
-      ? sql`instr(lower(${sql.ref(column)}), lower(${given})) > 0`
-      : sql`${sql.ref(column)} COLLATE "C" ILIKE ${given} ESCAPE '\\'`,
-  );
-  return sql`(CAST(${given} AS text) IS NULL OR ${sql.join(found, sql` OR `)})`;
 }

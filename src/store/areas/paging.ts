@@ -40,6 +40,9 @@ export abstract class SearchedArea<Filter, Row> extends Area {
 
 /** On SQLite a step blocks the event loop; on PostgreSQL it only costs a round trip. */
 const STEP_MS = { sqlite: 4, postgres: 25 } as const;
+/** A turn of the loop that takes longer has done something for others, whose callbacks wait for a few turns each. */
+const OTHERS_MS = 0.3;
+const STEP_MS_BESIDE_OTHERS = 2;
 
 /** How many rows a walk reads in its first step, and at most in any. */
 export interface StepSizes {
@@ -78,8 +81,10 @@ export async function boundedSearch<Row extends IdRow>(
     below = reached;
     const now = performance.now();
     if (now >= end) return { rows: found, next: below };
-    step = Math.min(nextStep(step, now - startedAt, STEP_MS[dialect]), most);
     await nextTurn();
+    const isBesideOthers = dialect === "sqlite" && performance.now() - now > OTHERS_MS;
+    const wanted = isBesideOthers ? STEP_MS_BESIDE_OTHERS : STEP_MS[dialect];
+    step = Math.min(nextStep(step, now - startedAt, wanted), most);
   }
 }
 
@@ -99,14 +104,27 @@ interface WalkedRows {
   readonly columns: RawBuilder<unknown>;
   readonly where: RawBuilder<unknown>;
   readonly from?: number;
+  /** Of SQLite: the bytes of a row that are compared. A step ends with the row that has too many of them. */
+  readonly bytes?: RawBuilder<unknown> | undefined;
 }
 
-export function stepThrough<Row>(database: Database, { table, columns, where, from = 0 }: WalkedRows): SearchStep<Row> {
+/** SQLite compares so many in some milliseconds, in however few rows they are. */
+const STEP_BYTES = 512 * 1_024;
+
+export function stepThrough<Row>(database: Database, walked: WalkedRows): SearchStep<Row> {
+  const { table, columns, where, from = 0, bytes } = walked;
   const name = sql.table(table);
   return async (below, step, limit) => {
-    const last = sql`SELECT id FROM ${name} WHERE id < ${below} AND id >= ${from}
-      ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`;
-    const reached = (await select<IdRow>(database, last))[0]?.id;
+    const rows = sql`FROM ${name} WHERE id < ${below} AND id >= ${from} ORDER BY id DESC LIMIT`;
+    const last =
+      bytes === undefined
+        ? sql`SELECT id ${rows} 1 OFFSET ${step - 1}`
+        : sql`SELECT max(id) AS id FROM (
+            SELECT id, row_number() OVER newest AS place, sum(bytes) OVER newest AS bytes
+            FROM (SELECT id, ${bytes} AS bytes ${rows} ${step})
+            WINDOW newest AS (ORDER BY id DESC ROWS UNBOUNDED PRECEDING)
+          ) WHERE place = ${step} OR bytes > ${STEP_BYTES}`;
+    const reached = (await select<{ id: number | null }>(database, last))[0]?.id ?? undefined;
     const matching = sql`SELECT ${columns} FROM ${name}
       WHERE id < ${below} AND id >= ${reached ?? from} AND ${where} ORDER BY id DESC LIMIT ${limit}`;
     return { rows: await select<Row>(database, matching), reached };
