@@ -150,6 +150,8 @@ it("each page of the dashboard has its pictures of a day with four platforms", {
             NOTIFY_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,
             NOTIFY_ALLOW_ADDRESSES: "127.0.0.0/8",
           },
+          bulkPollMs: 200,
+          backfillPollMs: 200,
           outboxPollMs: 200,
           rollupPollMs: 25,
           alertPollMs: 1_000,

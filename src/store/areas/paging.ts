@@ -40,7 +40,7 @@ export abstract class SearchedArea<Filter, Row> extends Area {
 
 /** On SQLite a step blocks the event loop; on PostgreSQL it only costs a round trip. */
 const STEP_MS = { sqlite: 4, postgres: 25 } as const;
-/** A turn of the loop that takes longer has done something for others, whose callbacks wait for a few turns each. */
+/** A turn of the loop that takes longer has done something for others. A callback waits for a few turns. */
 const OTHERS_MS = 0.3;
 const STEP_MS_BESIDE_OTHERS = 2;
 
