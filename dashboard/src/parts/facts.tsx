@@ -1,3 +1,4 @@
+import "./facts.css";
 import type { ReactNode } from "react";
 
 /** Names and their values; names without a value are left out. */
