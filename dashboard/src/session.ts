@@ -62,8 +62,8 @@ export function useIsSignedIn(): boolean {
 }
 
 /** As operators read it. */
-export function actorName(actor: string): string {
-  return actor === "token" ? "Admin token" : actor;
+export function actorName(actor: string | null): string {
+  return actor === "token" ? "Admin token" : (actor ?? "");
 }
 
 /** Whether to show buttons that change something; the API checks the role itself. */

@@ -4,7 +4,7 @@ import { type ConfiguredSource, describeMethods, type RegisteredAddress, rateOf 
 import { type ConfiguredSecret, rotationAdvice, storedUse } from "../credentials/index.ts";
 import {
   countByOutcome,
-  isEventResponse,
+  eventResponses,
   keySourceOf,
   latencyQuantile,
   OVERVIEW_RANGES,
@@ -76,7 +76,7 @@ function answerOf(answer: AnswerMode): SourceView["answer"] {
 }
 
 function activityOf(rows: readonly RollupSlot[]): SourceView["activity"] {
-  const responses = rows.filter(({ outcome }) => isEventResponse(outcome));
+  const responses = eventResponses(rows);
   const last = Math.max(...responses.map(({ slot }) => slot));
   return {
     last_callback_at: responses.length === 0 ? null : new Date(last * 1_000).toISOString(),

@@ -1,7 +1,7 @@
 import type { SourceHealthView } from "../admin/index.ts";
 import {
   countByOutcome,
-  isEventResponse,
+  eventResponses,
   latencyQuantile,
   OVERVIEW_RANGES,
   outcomeCounts,
@@ -33,8 +33,8 @@ export async function sourceHealth(
   const day = Map.groupBy(await rollups.list("day", firstOf("day", now)), ({ source }) => source);
   return sources.map(({ source, title, deadlineSeconds }) => {
     const minutes = hour.get(source) ?? [];
-    const responses = responsesOf(minutes);
-    const quarters = responsesOf(day.get(source) ?? []);
+    const responses = eventResponses(minutes);
+    const quarters = eventResponses(day.get(source) ?? []);
     const outcomes = countByOutcome(minutes);
     return {
       source,
@@ -61,10 +61,6 @@ function stateOf(
   if (handled + duplicates + ignored + refused > 0) return "ok";
   const hours = new Set(quarters.filter(({ slot }) => slot < from).map(({ slot }) => Math.floor(slot / HOUR_SECONDS)));
   return hours.size >= USUAL_HOURS ? "silent" : "idle";
-}
-
-function responsesOf(rows: readonly RollupSlot[]): readonly RollupSlot[] {
-  return rows.filter(({ outcome }) => isEventResponse(outcome));
 }
 
 function periodsOf(minutes: readonly RollupSlot[], from: number): Record<string, number>[] {

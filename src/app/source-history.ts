@@ -1,6 +1,6 @@
 import type { SourceHistoryView } from "../admin/index.ts";
 import {
-  isEventResponse,
+  eventResponses,
   latencyBucket,
   latencyQuantile,
   OVERVIEW_RANGES,
@@ -28,7 +28,7 @@ export async function sourceHistory(
   const { stepSeconds, steps } = OVERVIEW_RANGES[span];
   const first = periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
   const counts = await store.rollups.ofSource(span, first, source);
-  const rows = counts.filter(({ outcome }) => isEventResponse(outcome));
+  const rows = eventResponses(counts);
   const bySlot = Map.groupBy(rows, ({ slot }) => slot);
   const slow = await slowestOf(store, source, slowestSlots(bySlot), stepSeconds);
   return {

@@ -14,9 +14,11 @@ export const OVERVIEW_RANGES = {
 /** Accepted events whose first attempt failed or was rejected: a second count of a callback that was counted as accepted. */
 export const AFTER_RESPONSE = ["accepted_failed", "accepted_rejected"] as const;
 
-/** Whether an outcome is of an event's response: no request without an event, and no second count of a callback. */
-export function isEventResponse(outcome: string): boolean {
-  return outcomeGroup(outcome) !== undefined && !AFTER_RESPONSE.some((one) => one === outcome);
+/** The counts of events' responses: of no request without an event, and no second count of a callback. */
+export function eventResponses<Count extends { readonly outcome: string }>(counts: readonly Count[]): readonly Count[] {
+  return counts.filter(
+    ({ outcome }) => outcomeGroup(outcome) !== undefined && !AFTER_RESPONSE.some((one) => one === outcome),
+  );
 }
 
 export type OverviewRange = keyof typeof OVERVIEW_RANGES;

@@ -137,7 +137,7 @@ function AlertCard({ alert }: { readonly alert: AlertView }) {
           "Open"
         ) : (
           <span title={reason ?? undefined}>
-            Muted until <Time at={muted_until} /> by {actorName(muted_by ?? "")}
+            Muted until <Time at={muted_until} /> by {actorName(muted_by)}
           </span>
         )
       }

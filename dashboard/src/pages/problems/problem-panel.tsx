@@ -115,7 +115,7 @@ function Summary({ problem }: { readonly problem: ProblemView }) {
       {remedy !== null && <p className="remedy">{plain(remedy)}</p>}
       {state === "muted" && (
         <p>
-          Muted until <Time at={muted_until} /> by {actorName(muted_by ?? "")}: {mute_reason}
+          Muted until <Time at={muted_until} /> by {actorName(muted_by)}: {mute_reason}
         </p>
       )}
       <div className="problem-hours">

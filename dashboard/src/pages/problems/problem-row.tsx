@@ -79,7 +79,7 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
 
 export function StateText({ problem }: { readonly problem: ProblemView }) {
   const { state, reopened, resolved_at, muted_until, muted_by } = problem;
-  if (state === "muted") return <span title={`Until ${muted_until}`}>Muted by {actorName(muted_by ?? "")}</span>;
+  if (state === "muted") return <span title={`Until ${muted_until}`}>Muted by {actorName(muted_by)}</span>;
   if (state === "resolved")
     return (
       <span className="outcome" data-tone="success" title={resolved_at ?? undefined}>

@@ -79,7 +79,7 @@ const COLUMNS: readonly Column<AlertView>[] = [
         "–"
       ) : (
         <>
-          <Time at={muted_until} isShort /> by {actorName(muted_by ?? "")}
+          <Time at={muted_until} isShort /> by {actorName(muted_by)}
           {reason !== null && <span className="quiet">: {reason}</span>}
         </>
       ),

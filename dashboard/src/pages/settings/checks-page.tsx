@@ -68,7 +68,7 @@ function Found({ checks: { ran_at, ran_by, findings } }: { readonly checks: Chec
     <>
       <p className="quiet" role="status">
         {counted(count("failure"), "failure")}, {counted(count("warning"), "warning")}, {count("ok")} OK. Ran{" "}
-        <Time at={ran_at} relative /> by {actorName(ran_by ?? "")}.
+        <Time at={ran_at} relative /> by {actorName(ran_by)}.
       </p>
       <div className="check-rows">
         <Rows
