@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pack } from "../test/deploy/packed.ts";
 import { STRIPE_SECRET, stripeCallback } from "../test/support/application.ts";
 import { until } from "../test/support/until.ts";
-import { type BuiltApplication, NEXT_JS, STANDALONE, SVELTE_KIT } from "./built-applications.ts";
+import { type BuiltApplication, NEXT_JS, STANDALONE, SVELTE_KIT, WITHOUT_PAGE } from "./built-applications.ts";
 import { build, install, withServer, writeFiles } from "./built-process.ts";
 import { withBuiltScene } from "./built-scene.ts";
 import { describeScenarios } from "./describe-framework.ts";
@@ -40,9 +40,20 @@ function installedOnce(application: BuiltApplication): Promise<string> {
   return installed;
 }
 
+type Expectation = (origin: string) => Promise<void>;
+
 /** The page's receiver handles a callback once, in the application that is built. */
-function expectHandled(application: Pick<BuiltApplication, "start">, place: string, isNext = false): Promise<void> {
-  const env = { STRIPE_SECRET, CRON_SECRET, ONCEHOOK_DATABASE_URL: `sqlite:${place}/events-${Date.now()}.db` };
+function expectHandled(
+  application: Pick<BuiltApplication, "start">,
+  place: string,
+  further: readonly Expectation[] = [],
+): Promise<void> {
+  const env = {
+    STRIPE_SECRET,
+    CRON_SECRET,
+    ADMIN_PAGE: "open",
+    ONCEHOOK_DATABASE_URL: `sqlite:${place}/events-${Date.now()}.db`,
+  };
   return withServer(application.start, place, {
     env,
     async use({ origin }) {
@@ -55,7 +66,7 @@ function expectHandled(application: Pick<BuiltApplication, "start">, place: stri
       expect(await send(callback)).toEqual([200, { status: "already_processed" }]);
       const forged = stripeCallback("evt_forged", "whsec_of_another_account");
       expect(await send(forged)).toEqual([401, { error: "invalid signature" }]);
-      if (isNext) await expectScheduled(origin);
+      for (const expectation of further) await expectation(origin);
     },
   });
 }
@@ -65,6 +76,17 @@ async function expectScheduled(origin: string): Promise<void> {
   expect((await fetch(`${origin}/api/work`)).status).toBe(401);
   const headers = { authorization: `Bearer ${CRON_SECRET}` };
   expect(await (await fetch(`${origin}/api/work`, { headers })).json()).toEqual({ ran: 0, isDone: true });
+}
+
+/** The page's route of the page of callbacks, with its files and a callback that it lists. */
+async function expectPage(origin: string): Promise<void> {
+  const page = await fetch(`${origin}/admin/webhooks`);
+  const html = await page.text();
+  expect([page.status, html]).toEqual([200, expect.stringContaining("<title>Oncehook")]);
+  const script = /src="(\/admin\/webhooks\/assets\/[^"]+)"/.exec(html)?.[1];
+  expect((await fetch(origin + script)).status).toBe(200);
+  const events = await fetch(`${origin}/admin/webhooks/api/v1/events`);
+  expect(await events.text()).toContain("invoice.paid");
 }
 
 describe.each([NEXT_JS, SVELTE_KIT])("$platform.name", (application) => {
@@ -77,7 +99,7 @@ describe.each([NEXT_JS, SVELTE_KIT])("$platform.name", (application) => {
   }, 8 * MINUTES);
 
   it(`${name} builds without variables and database, handles the page's callbacks once, and ends at SIGTERM`, () =>
-    expectHandled(application, place, application === NEXT_JS));
+    expectHandled(application, place, application === NEXT_JS ? [expectScheduled, expectPage] : []));
 
   describeScenarios({
     platform: application.platform,
@@ -87,10 +109,13 @@ describe.each([NEXT_JS, SVELTE_KIT])("$platform.name", (application) => {
 });
 
 describe("Next.js, built in another way", () => {
-  it("Next.js builds with webpack too, and handles the page's callbacks once", { timeout: 8 * MINUTES }, async () => {
+  it("Next.js builds with webpack too, without a line of configuration, and handles the page's callbacks once", {
+    timeout: 8 * MINUTES,
+  }, async () => {
     const place = await installedOnce(NEXT_JS);
+    await writeFiles(place, WITHOUT_PAGE);
     await build([...NEXT_JS.build, "--webpack"], place);
-    await expectHandled(NEXT_JS, place, true);
+    await expectHandled(NEXT_JS, place, [expectScheduled]);
   });
 
   it("Next.js handles the page's callbacks once in a copy of its standalone folder", {
@@ -103,7 +128,7 @@ describe("Next.js, built in another way", () => {
     await cp(join(place, ".next/standalone"), copy, { recursive: true, verbatimSymlinks: true });
     const variables = (port: number) => ({ PORT: String(port), HOSTNAME: "127.0.0.1" });
     const start = (port: number) => ({ args: ["server.js"], variables: variables(port) });
-    await expectHandled({ start }, copy, true);
+    await expectHandled({ start }, copy, [expectScheduled, expectPage]);
   });
 });
 

@@ -19,9 +19,11 @@ export interface Start {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-const { "next.config.ts": standalone = "", ...NEXT_PAGE } = fileBlocks("docs/frameworks/nextjs.md");
-/** The page's file for a folder of its own. */
-export const STANDALONE = { "next.config.ts": standalone };
+const NEXT_PAGE = fileBlocks("docs/frameworks/nextjs.md");
+/** For a folder of its own. */
+export const STANDALONE = { "next.config.ts": `${NEXT_PAGE["next.config.ts"]}config.output = "standalone";\n` };
+/** Without the page of callbacks no line is needed. */
+export const WITHOUT_PAGE = { "next.config.ts": "export default {};\n" };
 const SCENE_SOURCES = ["billing", "calls", "files", "boards"];
 
 /** Each of the scenarios' sources has a route of its own: the page's receiver does not know them. */

@@ -33,7 +33,8 @@ const bundle = await rolldown({
 const { output } = await bundle.write({
   dir: DIST,
   entryFileNames: "[name].js",
-  chunkFileNames: "chunks/types.js",
+  // A folder of their own: a bundler that traces the code takes the whole of `chunks`, and reads these as code.
+  chunkFileNames: "declarations/types.js",
 });
 await bundle.close();
 

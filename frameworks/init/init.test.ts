@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -6,7 +7,9 @@ import { describe, expect, it } from "vitest";
 import { PROJECT_KINDS } from "../../src/cli/project-kinds.ts";
 import { callOnce } from "../../src/domain/index.ts";
 import { runCommandLine } from "../../test/support/command.ts";
+import { freePort } from "../../test/support/free-port.ts";
 import { compile } from "../../test/support/in-project.ts";
+import { listening } from "../../test/support/listening.ts";
 
 const run = promisify(execFile);
 const ROOT = process.cwd();
@@ -30,6 +33,8 @@ interface Written {
   readonly folder: string;
   readonly printed: string;
   npmTest(): Promise<{ stdout: string }>;
+  /** Lends the origin of the running application. */
+  withStarted(variables: NodeJS.ProcessEnv, use: (origin: string) => Promise<void>): Promise<void>;
 }
 
 /** An application that `init` wrote into an empty folder, with the framework of frameworks/ and Oncehook's source. */
@@ -55,7 +60,25 @@ async function withWritten<T>(kind: string, use: (written: Written) => Promise<T
     const PATH = `${join(folder, "node_modules/.bin")}:${dirname(process.execPath)}:${process.env.PATH}`;
     const env = { PATH, NODE_OPTIONS: "--conditions=oncehook-source" };
     const npmTest = () => run("sh", ["-c", scripts.test], { cwd: folder, env });
-    return await use({ folder, printed: stdout, npmTest });
+    const withStarted: Written["withStarted"] = async (variables, use) => {
+      const port = await freePort();
+      const started = { ...env, ...variables, PORT: String(port) };
+      const child = spawn("sh", ["-c", scripts.start], {
+        cwd: folder,
+        env: started,
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      const end = once(child, "exit");
+      try {
+        const origin = `http://127.0.0.1:${port}`;
+        await listening(origin);
+        await use(origin);
+      } finally {
+        child.kill("SIGTERM");
+        await end;
+      }
+    };
+    return await use({ folder, printed: stdout, npmTest, withStarted });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -76,6 +99,22 @@ describe("an application that oncehook init writes", () => {
   it.each(KINDS)("the test of the application for %s handles a callback of Stripe once", (kind) =>
     withWritten(kind, async ({ npmTest }) => {
       expect((await npmTest()).stdout).toMatch(/pass 1\n.+fail 0/);
+    }),
+  );
+
+  it.each(INSTALLED)("the page of the application for %s is open where .env says so, and closed elsewhere", (kind) =>
+    withWritten(kind, async ({ withStarted }) => {
+      await withStarted({}, async (origin) => {
+        const page = await fetch(`${origin}/admin/webhooks`);
+        expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<title>Oncehook")]);
+        expect((await fetch(`${origin}/admin/webhooks/activity`)).status).toBe(200);
+        const change = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+        const refused = await fetch(`${origin}/admin/webhooks/api/v1/erasures`, change);
+        expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("path")]);
+      });
+      await withStarted({ ADMIN_PAGE: "" }, async (origin) => {
+        expect((await fetch(`${origin}/admin/webhooks`)).status).toBe(403);
+      });
     }),
   );
 

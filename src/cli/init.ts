@@ -193,13 +193,14 @@ const MANIFEST = "package.json";
 const ENV_FILE = ".env";
 const KEY = "ONCEHOOK_ENCRYPTION_KEY";
 
-/** The example with a key, and with a secret that no sender knows in place of the platform's. */
+/** The example with a key and an open page. Its secret, in place of the platform's, is one that no sender knows. */
 function envText({ files }: Project): string {
   const example = files.find(({ path }) => path === ".env.example")?.text ?? "";
   const secret = () => randomBytes(32).toString("base64");
   return example
     .replace(`${KEY}=\n`, `${KEY}=${secret()}\n`)
-    .replace("STRIPE_SECRET=\n", `STRIPE_SECRET=whsec_${secret()}\n`);
+    .replace("STRIPE_SECRET=\n", `STRIPE_SECRET=whsec_${secret()}\n`)
+    .replace("ADMIN_PAGE=\n", "ADMIN_PAGE=open\n");
 }
 
 const IGNORE_FILE = ".gitignore";

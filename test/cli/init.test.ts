@@ -253,7 +253,9 @@ describe("oncehook init for an application", () => {
       expect(env.ONCEHOOK_ENCRYPTION_KEY).toMatch(/^[\w+/]{43}=$/);
       expect(env.STRIPE_SECRET).toMatch(/^whsec_[\w+/]{43}=$/);
       expect(await readFile(join(folder, ".env.example"), "utf8")).not.toContain(env.STRIPE_SECRET);
-      expect(stdout).toContain("  npm test\n  npm start\n  npx oncehook send --env .env --source stripe invoice.paid ");
+      expect(stdout).toContain(
+        "  npm test\n  npm start    # the page: http://127.0.0.1:3000/admin/webhooks\n  npx oncehook send --env .env --source stripe invoice.paid ",
+      );
     }));
 
   it("init completes the package.json that npm install made, and leaves one of the user as it is", () =>

@@ -21,5 +21,9 @@ export function receiver(): Promise<Receiver> {
 async function load() {
   await closed;
   const { default: config } = await import("../oncehook.config.ts");
-  return createReceiver(config); // reads ONCEHOOK_DATABASE_URL and ONCEHOOK_ENCRYPTION_KEY
+  // Reads ONCEHOOK_DATABASE_URL and ONCEHOOK_ENCRYPTION_KEY.
+  return createReceiver(config, {
+    // Who may use the page: ask your login here. Until then .env opens it, on your own machine.
+    admin: { authorize: () => (process.env.ADMIN_PAGE === "open" ? "operator" : null) },
+  });
 }
