@@ -190,7 +190,8 @@ it("a text that is nowhere is searched to the end by itself, and Stop ends it be
     expect(requests()).toBeGreaterThan(asked);
     expect(problems).toEqual([]);
   };
-  return withFilledReceiver("sqlite", 20_000, ({ adminOrigin }) => withPage(adminOrigin, stopAndGoOn, WIDE), {
+  // Enough for more than two requests on a fast machine.
+  return withFilledReceiver("sqlite", 120_000, ({ adminOrigin }) => withPage(adminOrigin, stopAndGoOn, WIDE), {
     env: OPEN,
   });
 });
