@@ -29,6 +29,9 @@ it("a click anywhere in a row opens its panel, and a reload restores it", { time
         .not.toBeNull();
       expect((await panel.locator(".tree .leaf").first().boundingBox())?.y).toBeLessThan(500);
       expect(openOf(page)).toBe("1");
+      // The list ends where the panel begins, so that the panel cuts no word.
+      const [list, beside] = [await page.locator(".row-list").boundingBox(), await panel.boundingBox()];
+      expect((list?.x ?? 0) + (list?.width ?? 0)).toBe(beside?.x);
       await page.reload();
       await expectShown(panel.getByText('"order-123"'));
       await panel.getByText('"order-123"').click();
@@ -188,8 +191,8 @@ it("the page offers no command for an OAuth redirect, and states the reason", { 
     await fetch(`${receiver.publicOrigin}/api/platform/oauth-callback?code=a&state=b`);
     await page.goto("/activity?open=1");
     await signIn(page);
-    await page.getByText("the code of an OAuth redirect works once").waitFor();
     await page.getByRole("tab", { name: "Request" }).click();
+    await page.getByText("the code of an OAuth redirect works once").waitFor();
     await page.getByText("Not authentic: it was refused").waitFor();
     expect(await page.getByRole("button", { name: "Copy as curl" }).count()).toBe(0);
   }),

@@ -1,6 +1,6 @@
 import type { CallbackView, EventHistoryView } from "oncehook/admin-client";
 import { claimedBy } from "../parts/claimed.ts";
-import { Copy } from "../parts/copy.tsx";
+import { CopyIcon } from "../parts/copy.tsx";
 
 interface Props {
   readonly callback: CallbackView | undefined;
@@ -15,8 +15,8 @@ export function EventIdLine({ callback, history }: Props) {
   return (
     <div className="panel-id">
       <code>{id}</code>
+      <CopyIcon text={id} what="event id" icon="copy" />
       {authentic === undefined && <em className="unverified">unverified</em>}
-      <Copy text={id} what="event id" />
     </div>
   );
 }

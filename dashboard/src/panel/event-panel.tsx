@@ -45,6 +45,7 @@ export function EventPanel({ id, close }: Props) {
         </>
       }
       beside={callback !== undefined && <Time at={callback.timestamp} relative />}
+      actions={callback !== undefined && <CallbackCopies callback={callback} />}
       close={close}
     >
       {error !== null && <Problem error={error} title="The callback could not be read" again={again} />}
@@ -54,10 +55,11 @@ export function EventPanel({ id, close }: Props) {
           <EventIdLine callback={callback} history={key} />
           <ResultLine callback={callback} history={key} />
           <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
-          <div className="panel-actions">
-            {failure !== null && <FailureActions failure={failure} onDone={setMessage} onReplay={setReplayed} />}
-            <CallbackCopies callback={callback} />
-          </div>
+          {failure !== null && (
+            <div className="panel-actions">
+              <FailureActions failure={failure} onDone={setMessage} onReplay={setReplayed} />
+            </div>
+          )}
           <PanelTabs callback={callback} history={history} />
         </>
       )}
@@ -69,8 +71,10 @@ export function EventPanel({ id, close }: Props) {
 function titleOf(callback: CallbackView | undefined, history: EventHistoryView | undefined): ReactNode {
   const type = callback?.event_type ?? history?.event?.event_type ?? history?.failure?.event_type;
   if (type !== undefined && type !== null && type !== "") return type;
-  const claimed = callback === undefined ? undefined : claimedBy(callback).type;
+  const { id, type: claimed } = callback === undefined ? {} : claimedBy(callback);
   if (claimed === undefined) return "Callback";
+  // The id below says it where there is one.
+  if (id !== undefined) return claimed;
   return (
     <>
       {claimed} <em className="unverified">unverified</em>

@@ -8,12 +8,14 @@ interface Props {
   readonly title: ReactNode;
   /** Beside the title, such as a time. */
   readonly beside?: ReactNode;
+  /** Icons before the one that closes it. */
+  readonly actions?: ReactNode;
   readonly close: () => void;
   readonly children: ReactNode;
 }
 
-/** The open row of a list, over the list's right. It takes the focus, so that Escape and the tab key begin in it. */
-export function PanelFrame({ label, title, beside, close, children }: Props) {
+/** The open row of a list, beside it. It takes the focus, so that Escape and the tab key begin in it. */
+export function PanelFrame({ label, title, beside, actions, close, children }: Props) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
@@ -21,6 +23,7 @@ export function PanelFrame({ label, title, beside, close, children }: Props) {
       <header className="panel-head">
         <h2>{title}</h2>
         {beside}
+        {actions}
         <button type="button" className="icon-button" aria-label="Close" onClick={close}>
           <Icon name="close" />
         </button>

@@ -1,7 +1,7 @@
-import { Button } from "@mantine/core";
 import type { CallbackView } from "oncehook/admin-client";
 import { useMemo, useState } from "react";
-import { Copy } from "../parts/copy.tsx";
+import { Copy, CopyIcon } from "../parts/copy.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { parseExact } from "./parse-exact.ts";
 import { type Leaf, PayloadTree } from "./payload-tree.tsx";
@@ -16,18 +16,27 @@ export function PayloadTab({ callback: { body } }: { readonly callback: Callback
   return (
     <>
       <div className="tree-bar">
-        <code className="path">{isTree ? (leaf?.path ?? "Select a value to copy it") : "Raw body"}</code>
+        <span className="path">
+          {isTree && leaf !== undefined ? <code>{leaf.path}</code> : isTree ? "Select a value to copy it" : "Raw body"}
+        </span>
         {isTree && leaf !== undefined && (
           <>
             <Copy text={leaf.text} what="value" />
             <Copy text={leaf.path} what="path" />
           </>
         )}
-        {(!isTree || leaf === undefined) && <Copy text={body} what="body" />}
+        <CopyIcon text={body} what="body" icon="copy" />
         {value !== undefined && (
-          <Button size="compact-sm" variant="default" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
-            Raw
-          </Button>
+          <button
+            type="button"
+            className="icon-button"
+            aria-label="Raw"
+            title="Raw"
+            aria-pressed={isRaw}
+            onClick={() => setRaw(!isRaw)}
+          >
+            <Icon name="raw" />
+          </button>
         )}
       </div>
       {isTree ? (

@@ -2,6 +2,7 @@ import type { CallbackView } from "oncehook/admin-client";
 import { Facts } from "../parts/facts.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { authenticityOf } from "./authenticity.ts";
+import { CurlNote } from "./panel-copies.tsx";
 
 /** Headers that say something of the transport only; they are folded. */
 const NOISY =
@@ -31,6 +32,7 @@ export function RequestTab({ callback }: { readonly callback: CallbackView }) {
           <Facts of={noisy} />
         </details>
       )}
+      <CurlNote callback={callback} />
     </>
   );
 }

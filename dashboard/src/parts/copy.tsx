@@ -1,6 +1,7 @@
-import { Button, Textarea } from "@mantine/core";
+import { Button, Textarea, VisuallyHidden } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
 import { useEffect, useRef } from "react";
+import { Icon, type IconName } from "./icon.tsx";
 
 const SHOWN_MS = 2_000;
 
@@ -17,6 +18,30 @@ export function Copy({ text, what }: Props) {
       <Button size="compact-sm" variant="default" onClick={() => copy(text)} aria-live="polite">
         {copied ? "Copied" : `Copy ${what}`}
       </Button>
+      {error !== null && <ByHand key={text} text={text} />}
+    </>
+  );
+}
+
+interface IconProps extends Props {
+  readonly icon: IconName;
+}
+
+/** The same without its word, where the thing stands beside it. */
+export function CopyIcon({ text, what, icon }: IconProps) {
+  const { copied, copy, error } = useClipboard({ timeout: SHOWN_MS });
+  return (
+    <>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={`Copy ${what}`}
+        title={copied ? "Copied" : `Copy ${what}`}
+        onClick={() => copy(text)}
+      >
+        <Icon name={copied ? "check" : icon} />
+      </button>
+      <VisuallyHidden role="status">{copied && "Copied"}</VisuallyHidden>
       {error !== null && <ByHand key={text} text={text} />}
     </>
   );

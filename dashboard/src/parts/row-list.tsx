@@ -143,9 +143,16 @@ export function ListRow({ id, index, top, className, isOpen, children }: ListRow
   );
 }
 
-export function Cell({ name, children }: { readonly name: string; readonly children?: ReactNode }) {
+interface CellProps {
+  readonly name: string;
+  /** All of a text that the cell may cut. */
+  readonly title?: string | undefined;
+  readonly children?: ReactNode;
+}
+
+export function Cell({ name, title, children }: CellProps) {
   return (
-    <span role="gridcell" className={`cell-${name}`} tabIndex={undefined}>
+    <span role="gridcell" className={`cell-${name}`} title={title} tabIndex={undefined}>
       {children}
     </span>
   );

@@ -1,5 +1,7 @@
+import { VisuallyHidden } from "@mantine/core";
 import { memo } from "react";
 import { claimedBy } from "../../parts/claimed.ts";
+import { Icon } from "../../parts/icon.tsx";
 import { outcomeLabel, toneOf } from "../../parts/outcome.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { milliseconds } from "../../parts/time.tsx";
@@ -22,6 +24,7 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
   const { matched } = callback;
   // The match is shown once: in the id of the event, or beside the status.
   const match = matched === null || matched?.value === (event_id ?? claimed?.id) ? undefined : matched;
+  const reason = match === undefined ? reasonOf(callback) : `${match.value} in ${match.where}`;
   const { date, clock, milliseconds: fraction } = timeParts(timestamp, zone);
   return (
     <ListRow
@@ -38,20 +41,22 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
         </time>
       </Cell>
       <Cell name="source">{source ?? "–"}</Cell>
-      <Cell name="type">{event_type ?? <span className="quiet">{claimed?.type ?? "–"}</span>}</Cell>
+      <Cell name="type" title={event_type ?? claimed?.type}>
+        {event_type ?? <span className="quiet">{claimed?.type ?? "–"}</span>}
+      </Cell>
       <Cell name="outcome">
         <span className="outcome" data-tone={toneOf(outcome, response_status)}>
           {outcomeLabel(outcome)}
         </span>
       </Cell>
-      <Cell name="reason">
+      <Cell name="reason" title={reason}>
         <span className="status">{response_status}</span>{" "}
         {match === undefined ? (
-          reasonOf(callback)
+          reason
         ) : (
-          <span title={`${match.value} in ${match.where}`}>
+          <>
             <Marked text={match.value} parts={searched} isShort /> in {match.where}
-          </span>
+          </>
         )}
       </Cell>
       <Cell name="event">
@@ -77,9 +82,13 @@ function EventId({ id, claimed, searched }: EventIdProps) {
     );
   if (claimed === undefined) return <span className="quiet">–</span>;
   return (
-    <>
-      <em className="unverified">unverified</em> <Marked text={claimed} parts={searched} />
-    </>
+    <span className="claimed" title={`${claimed}, unverified`}>
+      <VisuallyHidden component="em">unverified</VisuallyHidden>{" "}
+      <span>
+        <Marked text={claimed} parts={searched} />
+      </span>
+      <Icon name="unverified" size={14} />
+    </span>
   );
 }
 

@@ -109,7 +109,7 @@ interface RowProps extends RowPlace {
 function BackfillRow({ backfill, index, top, isOpen }: RowProps) {
   const { id, handler, event_type, started_at, created_by, accepted, already_taken, ended_at } = backfill;
   return (
-    <ListRow id={id} index={index} top={top} className="replay-row" isOpen={isOpen}>
+    <ListRow id={id} index={index} top={top} className="replay-row backfill-row" isOpen={isOpen}>
       <Cell name="state">
         <span className="outcome" data-tone={backfillTone(backfill)}>
           {backfillLabel(backfill)}

@@ -41,7 +41,7 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
           {label}
         </span>
       </Cell>
-      <Cell name="what">
+      <Cell name="what" title={`${what}: ${why}`}>
         {what} <span className="quiet">{why}</span>
       </Cell>
       <Cell name="source">{source}</Cell>
