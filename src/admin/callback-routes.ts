@@ -14,7 +14,7 @@ export const CALLBACK_FILTER = {
   from: timeFilter("Callbacks that arrived then or later; ISO 8601 with its time zone."),
   to: timeFilter("Callbacks that arrived before it."),
   source: filterText("Of this source, such as `platform` or `oauth`."),
-  event_type: filterText("Of this event type."),
+  event_type: filterText("Of this event type; a callback without an event counts by the type that it claims."),
   status: z
     .string()
     .regex(/^[1-5](?:xx|[0-9]{2})$/)

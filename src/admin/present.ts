@@ -51,6 +51,8 @@ const callbackFields = presenterOf(callbacks.CALLBACK);
 export function presentCallback(row: StoredCallback): callbacks.CallbackView {
   return callbackFields({
     ...row,
+    // Without an event it is the type that the callback claims.
+    eventType: row.eventId === null ? null : row.eventType,
     timestamp: row.receivedAt,
     headers: JSON.parse(row.requestHeaders) as Record<string, string>,
     body: row.requestBody,

@@ -103,7 +103,7 @@ function presentSlow({ id, receivedAt, eventType, eventId, ...callback }: SlowCa
   return {
     id,
     timestamp: receivedAt,
-    event_type: eventType,
+    event_type: eventId === null ? null : eventType,
     event_id: eventId,
     outcome,
     response_status,

@@ -66,8 +66,13 @@ function foundText({ items, isComplete }: Found, q: string, zone: ZoneOptions): 
 
 function cellsOf(callback: FoundCallbackView, zone: ZoneOptions): string[] {
   const { timestamp, source, outcome, claimed, matched } = callback;
-  const event = callback.event_id ?? (claimed?.event_id == null ? "" : `${claimed.event_id} (unverified)`);
-  const type = callback.event_type ?? claimed?.event_type ?? "";
+  const event = shown(callback.event_id, claimed?.event_id);
+  const type = shown(callback.event_type, claimed?.event_type);
   const match = matched === null ? "" : `${matched.kind}: ${matched.where} = ${matched.value}`;
-  return [dateTimeText(timestamp, zone), source ?? "", shortText(type), outcome, shortText(event), shortText(match)];
+  return [dateTimeText(timestamp, zone), source ?? "", type, outcome, event, shortText(match)];
+}
+
+function shown(authentic: string | null, claimed: string | null | undefined): string {
+  if (authentic !== null) return shortText(authentic);
+  return claimed == null ? "" : `${shortText(claimed)} (unverified)`;
 }

@@ -10,6 +10,7 @@ export interface CallbackLogEntry {
   readonly receivedAt: string;
   readonly source: string | null;
   readonly eventId: string | null;
+  /** In the store a callback without an event id has the type that it claims, unverified. */
   readonly eventType: string | null;
   readonly method: string;
   readonly url: string;
@@ -92,6 +93,7 @@ export interface CallbackFilter {
   /** Callbacks that arrived before it. */
   readonly to?: string | undefined;
   readonly source?: string | undefined;
+  /** Of a callback without an event: the type that it claims. */
   readonly eventType?: string | undefined;
   /** How the event type begins, such as `invoice.`. */
   readonly eventTypePrefix?: string | undefined;

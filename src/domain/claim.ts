@@ -36,6 +36,16 @@ export function claimOf({
   return claim.eventId === null && claim.eventType === null ? undefined : claim;
 }
 
+/**
+ * A row of the log, where one without an event has the type that it claims: a filter by type then selects it, too. It is
+ * at most 255 characters of what was masked. A reader tells a claim by the missing event id.
+ */
+export function withClaimedType<Row extends CallbackLogEntry>(row: Row): Row {
+  if (row.eventId !== null || row.eventType !== null) return row;
+  const eventType = claimOf(row)?.eventType ?? null;
+  return eventType === null ? row : { ...row, eventType };
+}
+
 const MOST_LEAVES = 100;
 
 /** The first ones, of the two upper levels. */

@@ -10,6 +10,7 @@ import {
   type Log,
   logEntryBytes,
   MINUTE_MS,
+  withClaimedType,
 } from "../domain/index.ts";
 import { createDropLog, type DroppedCallback } from "./drop-log.ts";
 import { type Line, type WriteLine, writeLogLine } from "./log-line.ts";
@@ -102,15 +103,17 @@ export function createCallbackLog(options: CallbackLogOptions) {
 
   return {
     writeLine: (row: CallbackLogEntry, line?: Line) => writeLogLine(write, row, line),
-    addEntry,
+    addEntry: (row: CallbackLogEntry) => addEntry(withClaimedType(row)),
     /** Logs a refused request after this turn of the event loop, where `admitRefused` said that it may be. */
     addRefused(request: RefusedRequest): void {
       const { body, entry, trace, diagnosis } = request;
       const isAdded = deferred.add(body, (sha256) => {
-        const row = { ...entry(sha256) };
-        const isShort = !takeOutput(clock.now(), logEntryBytes(row));
-        if (isShort) dropLog.note("output_bound", { ...row, url: () => row.url });
-        writeLogLine(write, row, { trace, isShort });
+        const shown = entry(sha256);
+        const isShort = !takeOutput(clock.now(), logEntryBytes(shown));
+        if (isShort) dropLog.note("output_bound", { ...shown, url: () => shown.url });
+        // The line has only what is authentic.
+        writeLogLine(write, shown, { trace, isShort });
+        const row = { ...withClaimedType(shown) };
         if (diagnosis !== undefined) awaitDiagnosis(row, diagnosis);
         addEntry(row);
       });

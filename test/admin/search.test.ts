@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createAdminClient, type SearchPageView } from "../../src/admin-client/index.ts";
+import { github } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
@@ -44,6 +45,32 @@ describeFullOnPostgres("GET /api/v1/search on %s", (dialect) => {
         ]);
       }
     }));
+
+  it("a refused callback is found by the type that its header or its body claims, and the type stays a claim", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await sendOrders(receiver);
+        const headers = { "x-github-event": "push", "x-github-delivery": "d-1", "x-hub-signature-256": "sha256=00" };
+        await fetch(`${receiver.publicOrigin}/api/github/callback`, { method: "POST", headers, body: "{}" });
+        const { search, callbacks } = clientOf(receiver);
+        for (const [q, type] of [
+          ["type:push", "push"],
+          ["type:pu* outcome:refused", "push"],
+          ["type:payment_* outcome:refused", "payment_notify"],
+        ] as const) {
+          const { items } = await search.find({ q });
+          expect([q, items]).toEqual([
+            q,
+            [expect.objectContaining({ event_type: null, claimed: expect.objectContaining({ event_type: type }) })],
+          ]);
+        }
+        const { items } = await callbacks.list({ event_type: "push" });
+        expect(items.map(({ event_type, claimed }) => [event_type, claimed?.event_id])).toEqual([[null, "d-1"]]);
+        expect(receiver.lines.find(({ source }) => source === "github")).toMatchObject({ event_type: null });
+      },
+      { sources: { github: github({ secret: "x".repeat(32) }) } },
+    ));
 });
 
 describe("GET /api/v1/search", () => {

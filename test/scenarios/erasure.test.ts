@@ -193,10 +193,11 @@ describeFullOnPostgres("erasing a person's payloads on %s", (dialect) => {
       dialect,
       async (receiver) => {
         const deep = `${"[".repeat(30_000)}"${CUSTOMER}"${"]".repeat(30_000)}`;
-        for (const body of [deep, JSON.stringify([{ lines: [CUSTOMER] }])])
+        const claimed = JSON.stringify({ type: `order of ${CUSTOMER}`, customer: CUSTOMER });
+        for (const body of [deep, JSON.stringify([{ lines: [CUSTOMER] }]), claimed])
           await fetch(`${receiver.publicOrigin}/api/shop/callback`, { method: "POST", body });
         await deliverToShop(receiver, { id: "e1", customer: CUSTOMER });
-        await until(async () => (await receiver.count("oncehook_callbacks")) === 3);
+        await until(async () => (await receiver.count("oncehook_callbacks")) === 4);
         expect((await erase(receiver, WHERE)).body).toMatchObject({ events: 1 });
         expect(await everything(receiver)).not.toContain(CUSTOMER);
       },

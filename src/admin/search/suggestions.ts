@@ -6,7 +6,7 @@ const MOST = 20;
 const MEANINGS: Readonly<Record<FilterName, string>> = {
   source: "of this source",
   outcome: "that ended so",
-  type: "of this event type; * at the end for all that begin so",
+  type: "of this event type, claimed types of refused callbacks included; * at the end for all that begin so",
   status: "answered with this HTTP status",
   id: "of this event id, claimed ids of refused callbacks included",
   request: "of this request id",

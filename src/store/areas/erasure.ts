@@ -91,8 +91,9 @@ export class Erasure extends Area {
       requestHeaders: string;
       error: string | null;
       diagnosis: string | null;
+      claimedType: string | null;
     }>`
-      SELECT url, request_headers, error, diagnosis FROM oncehook_callbacks WHERE id = ${id}`;
+      SELECT url, request_headers, error, diagnosis, CASE WHEN event_id IS NULL THEN event_type END AS claimed_type FROM oncehook_callbacks WHERE id = ${id}`;
     if (row === undefined) return;
     const requestHeaders = JSON.stringify(withoutValue(JSON.parse(row.requestHeaders) as JsonValue, value));
     const values: Values = {
@@ -102,6 +103,7 @@ export class Erasure extends Area {
       responseBody: "[erased]",
       error: row.error === null ? null : "[erased]",
       diagnosis: row.diagnosis === null ? null : textWithoutValue(row.diagnosis, value),
+      ...(row.claimedType === null ? {} : { eventType: textWithoutValue(row.claimedType, value) }),
     };
     await this.write`UPDATE oncehook_callbacks SET ${assign(values)} WHERE id = ${id}`;
   }
