@@ -37,8 +37,8 @@ export function claimOf({
 }
 
 /**
- * A row of the log, where one without an event has the type that it claims: a filter by type then selects it, too. It is
- * at most 255 characters of what was masked. A reader tells a claim by the missing event id.
+ * Gives a row without an event the type that it claims, by which filters then select it. A claim has at most 255
+ * characters, which were masked. A reader tells it by the missing event id.
  */
 export function withClaimedType<Row extends CallbackLogEntry>(row: Row): Row {
   if (row.eventId !== null || row.eventType !== null) return row;

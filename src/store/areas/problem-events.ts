@@ -63,11 +63,16 @@ export class ProblemEvents extends Area {
       page,
     );
     const rows = callbacks.map(({ id, receivedAt, outcome, diagnosis, error, ...row }) => ({
-      ...{ id, at: receivedAt, source, eventId: row.eventId, eventType: row.eventType, state: outcome },
+      ...{ id, at: receivedAt, source, eventId: row.eventId, eventType: authenticType(row), state: outcome },
       ...{ error: diagnosis?.message ?? firstLine(error), callbackId: id, notificationId: null },
     }));
     return { rows, next };
   }
+}
+
+/** Without an event it is only claimed. */
+function authenticType({ eventId, eventType }: Pick<ProblemEvent, "eventId" | "eventType">): string | null {
+  return eventId === null ? null : eventType;
 }
 
 function firstLine(error: string | null): string | null {
