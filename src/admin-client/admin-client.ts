@@ -113,7 +113,7 @@ export function createAdminClient(options: AdminClientOptions) {
     },
     notifications: {
       list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" | undefined } = {}) =>
-        request<api.PageOf<api.NotificationView>>("GET", "notifications", { query }),
+        request<api.PageOf<api.NotificationRowView>>("GET", "notifications", { query }),
       replay: (id: number) =>
         request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
       /** The waiting and failed deliveries, of one channel or of all. */

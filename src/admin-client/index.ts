@@ -19,6 +19,7 @@ export type {
   FailureView,
   FoundCallbackView,
   GapView,
+  NotificationRowView,
   NotificationView,
   OverviewView,
   PageOf,

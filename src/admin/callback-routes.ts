@@ -2,7 +2,6 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type CallbackFilter, OUTCOME_GROUPS, OUTCOMES, type OutcomeGroup, outcomesOfGroup } from "../domain/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { compressed } from "./compressed.ts";
 import { HttpError, operation } from "./operation.ts";
 import { time as isoTimeSchema } from "./page-schemas.ts";
 import { presentCallback, presentCallbackRow } from "./present.ts";
@@ -103,7 +102,7 @@ const GET = operation({
 });
 /** Both routes flush the log first: a callback is visible as soon as it has its response. */
 export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
-  app.get("/api/v1/callbacks", { ...LIST, onSend: compressed }, async ({ query }): Promise<CallbackPage> => {
+  app.get("/api/v1/callbacks", LIST, async ({ query }): Promise<CallbackPage> => {
     const filter = callbackFilter(query);
     await callbackLog.flush();
     const search = { ...input.pageAt(query), budgetMs: input.BUDGET_MS };

@@ -53,7 +53,7 @@ export const CALLBACK = view(`A row of the callback log, secrets masked. \`outco
 const LONG_FIELDS = { headers: true, body: true, response_body: true } as const;
 
 export const CALLBACK_ROW = CALLBACK.omit(LONG_FIELDS).describe(
-  "A callback in a list: without its headers and bodies, which the request for one callback has.",
+  "A callback in a list: without its headers and bodies, and with the first line of its error. The request for one callback has all of it.",
 );
 
 const MATCHED = view("Why a callback was found; null where the query has filters only.", {

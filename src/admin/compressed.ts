@@ -6,7 +6,7 @@ const toGzip = promisify(gzip);
 /** Less fits into a packet as it is. */
 const MIN_LENGTH = 1_024;
 
-/** For routes with long lists, whose rows are alike: the response as gzip, where the client takes it. */
+/** Sends a response as gzip where the client takes it: the rows of a list are alike. */
 export async function compressed(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   if (typeof payload !== "string" || payload.length < MIN_LENGTH) return payload;
   reply.header("vary", "accept-encoding");

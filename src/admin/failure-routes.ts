@@ -3,7 +3,7 @@ import type { EventKey } from "../domain/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { assertServing } from "./health-routes.ts";
 import { HttpError, operation } from "./operation.ts";
-import { presentFailure } from "./present.ts";
+import { presentFailureRow } from "./present.ts";
 import { presentDryRun, presentOutcome } from "./present-replay.ts";
 import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
@@ -43,7 +43,7 @@ export function registerFailures(app: FastifyInstance, deps: AdminDependencies):
     return input.searchPageOf(
       query,
       (search) => store.failures.search(filter, search),
-      (row) => presentFailure(row, deps),
+      (row) => presentFailureRow(row, deps),
     );
   });
   app.post("/api/v1/failures/:source/:event_id/replay", REPLAY, async ({ params, query: { dry_run } }) => {

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { ListedNotification } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
-import { presentMaskedNotification } from "./present.ts";
+import { presentNotificationRow } from "./present.ts";
 import * as input from "./request-parameters.ts";
 
 const COUNT = { deliveries: z.int().describe("How many there were.") };
@@ -17,7 +16,7 @@ const LIST = operation({
       .describe("Those that have a delivery in this state; one that was not handed to the channels yet is waiting.")
       .optional(),
   },
-  responses: { 200: ["A page of them.", { pageOf: "Notification" }] },
+  responses: { 200: ["A page of them.", { pageOf: "NotificationRow" }] },
 });
 const NOT_CONFIGURED = z
   .array(z.string())
@@ -51,10 +50,9 @@ const DISCARD = operation({
 });
 
 export function registerNotifications(app: FastifyInstance, deps: AdminDependencies): void {
-  const { store, channelNames, clock, log, mask } = deps;
+  const { store, channelNames, clock, log } = deps;
   app.get("/api/v1/notifications", LIST, async ({ query }) => {
-    const present = (row: ListedNotification) => presentMaskedNotification(row, mask);
-    return input.searchPageOf(query, (page) => store.notifications.search(query, page), present);
+    return input.searchPageOf(query, (page) => store.notifications.search(query, page), presentNotificationRow);
   });
   app.post("/api/v1/notifications/:id/replay", REPLAY, async ({ params: { id } }) => {
     const { deliveries, notConfigured } = await store.outbox.redeliverDead(id, channelNames, clock.now());

@@ -9,6 +9,7 @@ import type {
 import { z } from "zod";
 import type { Role } from "../store/index.ts";
 import { packageFile } from "../system/index.ts";
+import { compressed } from "./compressed.ts";
 import type { SCHEMAS } from "./schemas.ts";
 
 type SchemaName = keyof typeof SCHEMAS;
@@ -96,7 +97,7 @@ export function operation<
     ),
     guard,
   };
-  return { schema };
+  return { schema, ...(isPublic ? {} : { onSend: compressed }) };
 }
 
 const AUTHENTICATED_RESPONSES = {

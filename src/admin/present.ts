@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { claimOf, type JsonObject } from "../domain/index.ts";
+import { claimOf, firstLineOf, type JsonObject } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
 import { givesUpAtOf } from "../pipeline/index.ts";
 import type { BackfillPreview } from "../retry/index.ts";
@@ -47,6 +47,11 @@ export function presentFailure(row: StoredFailure, receiver: Parameters<typeof g
   return failureFields({ ...row, givesUpAt: givesUpAtOf(row, receiver) });
 }
 
+/** In a list: the event's history has the whole error. */
+export function presentFailureRow(...[row, receiver]: Parameters<typeof presentFailure>): schemas.FailureView {
+  return presentFailure({ ...row, error: firstLineOf(row.error) }, receiver);
+}
+
 const callbackFields = presenterOf(callbacks.CALLBACK);
 export function presentCallback(row: StoredCallback): callbacks.CallbackView {
   return callbackFields({
@@ -65,7 +70,11 @@ export function presentCallback(row: StoredCallback): callbacks.CallbackView {
 /** In a list; see `CALLBACK_ROW`. */
 export function presentCallbackRow(row: StoredCallback): callbacks.CallbackRowView {
   const { headers: _headers, body: _body, response_body: _response, ...shown } = presentCallback(row);
-  return shown;
+  return { ...shown, error: firstLine(shown.error) };
+}
+
+function firstLine(error: string | null): string | null {
+  return error === null ? null : firstLineOf(error);
 }
 
 export function presentFound({ row, match }: FoundCallback): callbacks.FoundCallbackView {
@@ -81,6 +90,15 @@ const notificationFields = presenterOf(schemas.NOTIFICATION);
 const presentDelivery = presenterOf(schemas.DELIVERY);
 export function presentNotification(row: ListedNotification): schemas.NotificationView {
   return notificationFields({ ...row, deliveries: row.deliveries.map(presentDelivery) });
+}
+
+const notificationRowFields = presenterOf(schemas.NOTIFICATION_ROW);
+/** In a list; see `NOTIFICATION_ROW`. */
+export function presentNotificationRow(row: ListedNotification): schemas.NotificationRowView {
+  const deliveries = row.deliveries.map((delivery) =>
+    presentDelivery({ ...delivery, error: firstLine(delivery.error) }),
+  );
+  return notificationRowFields({ ...row, deliveries });
 }
 
 /** For viewers too: secrets that a handler returned are masked. */
@@ -118,7 +136,9 @@ export function presentRecordedRun(row: RecordedRun): schemas.EventHistoryView["
   return { ended_at, by, outcome, ...JSON.parse(statements) };
 }
 
-export const presentUnreplayed = presenterOf(replays.UNREPLAYED_EVENT);
+const unreplayedFields = presenterOf(replays.UNREPLAYED_EVENT);
+export const presentUnreplayed: typeof unreplayedFields = (row) =>
+  unreplayedFields({ ...row, error: firstLineOf(row.error) });
 
 const bulkReplayFields = presenterOf(replays.BULK_REPLAY);
 export function presentBulkReplay(bulk: StoredBulkReplay): schemas.BulkReplayView {

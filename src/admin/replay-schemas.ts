@@ -111,5 +111,5 @@ export const UNREPLAYED_EVENT = view("A handled event that a bulk replay did not
   at: time(),
   kind: z.enum(["failed", "skipped"]),
   code: z.string().describe("Of docs/errors.md; of a skipped one `no_original`, `erased`, `ignored` or `stale`."),
-  error: z.string(),
+  error: z.string().describe("Its first line; the event's timeline has the stack of the run."),
 });

@@ -43,7 +43,7 @@ export const FAILURE = view("A failed event: waiting for its retry, with retries
   attempts: z.int(),
   retries_done: z.int(),
   code: z.string(),
-  error: z.string(),
+  error: z.string().describe("In a list its first line; in the event's history with its stack. Secrets are masked."),
   first_failed_at: time(),
   last_failed_at: time(),
   next_attempt_at: time().nullable(),
@@ -71,6 +71,10 @@ export const NOTIFICATION = z.strictObject({
     .array(DELIVERY)
     .describe("One for each channel, and one for each recipient of mails; none in the first second."),
 });
+
+export const NOTIFICATION_ROW = NOTIFICATION.omit({ payload: true }).describe(
+  "A notification in a list: without its payload, which its event's history has, and with the first line of each error.",
+);
 
 const runFields = {
   outcome: replay.OUTCOME,
@@ -183,6 +187,7 @@ export const SCHEMAS = {
   Failure: FAILURE,
   Replay: replay.REPLAY,
   Notification: NOTIFICATION,
+  NotificationRow: NOTIFICATION_ROW,
   Sources: page.SOURCES,
   EndpointCheck: page.ENDPOINT_CHECK,
   Relearn: RELEARN,
@@ -218,6 +223,7 @@ export type EventView = z.infer<typeof EVENT>;
 export type FailureView = z.infer<typeof FAILURE>;
 export type ReplayView = z.infer<typeof replay.REPLAY>;
 export type NotificationView = z.infer<typeof NOTIFICATION>;
+export type NotificationRowView = z.infer<typeof NOTIFICATION_ROW>;
 export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
 export type BulkReplayView = z.infer<typeof replay.BULK_REPLAY>;
 export type BulkReplayTrialView = z.infer<typeof replay.BULK_REPLAY_TRIAL>;

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { AdminClient, NotificationView } from "../admin-client/index.ts";
+import type { AdminClient, NotificationRowView } from "../admin-client/index.ts";
 import {
   type AdminOptions,
   adminCommand,
@@ -60,7 +60,7 @@ export function notificationsCommand(): Command {
     });
 }
 
-function rowsOf({ id, topic, event_id, created_at, deliveries }: NotificationView, zone: ZoneOptions): string[][] {
+function rowsOf({ id, topic, event_id, created_at, deliveries }: NotificationRowView, zone: ZoneOptions): string[][] {
   const what = [String(id), topic, event_id, timeText(created_at, zone)];
   if (deliveries.length === 0) return [[...what, "", "waiting", "0", "", ""]];
   return deliveries.map(({ channel, state, attempts, next_attempt_at, error }) => {

@@ -15,6 +15,14 @@ export function splitFrames(error: string): SplitError {
   return { own: lines.filter((line) => !isForeign(line)).join("\n"), foreign: lines.filter(isForeign) };
 }
 
+const LONGEST_LINE = 500;
+
+/** What a list shows of an error. */
+export function firstLineOf(error: string): string {
+  const [line = ""] = error.split("\n", 1);
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;
+}
+
 /** Whether a text has a frame of a stack. */
 export function hasFrames(text: string): boolean {
   return text.split("\n").some((line) => FRAME.test(line));

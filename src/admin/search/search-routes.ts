@@ -9,7 +9,6 @@ import {
 } from "../../domain/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { SUGGESTION, type SuggestionView } from "../callback-schemas.ts";
-import { compressed } from "../compressed.ts";
 import { HttpError, operation } from "../operation.ts";
 import { time } from "../page-schemas.ts";
 import { presentFound } from "../present.ts";
@@ -68,7 +67,7 @@ const SUGGESTIONS = operation({
 
 export function registerSearch(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, callbackLog, clock, sourcesByName, registry } = deps;
-  app.get("/api/v1/search", { ...SEARCH, onSend: compressed }, async ({ query }): Promise<SearchPageView> => {
+  app.get("/api/v1/search", SEARCH, async ({ query }): Promise<SearchPageView> => {
     const parsed = readQuery(query.q, clock.now());
     // A callback with a response must be found, also where its row still waits to be written.
     await callbackLog.flush();

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { isRefusal, OUTCOMES, type Problem } from "../../domain/index.ts";
+import { firstLineOf, isRefusal, OUTCOMES, type Problem } from "../../domain/index.ts";
 import { Area } from "../database.ts";
 import { Callbacks } from "./callback-log.ts";
 import { NEWEST, pageOf, type SearchPage, type SearchResult } from "./paging.ts";
@@ -76,5 +76,5 @@ function authenticType({ eventId, eventType }: Pick<ProblemEvent, "eventId" | "e
 }
 
 function firstLine(error: string | null): string | null {
-  return error?.split("\n", 1)[0] ?? null;
+  return error === null ? null : firstLineOf(error);
 }
