@@ -17,7 +17,7 @@ export function splitFrames(error: string): SplitError {
 
 const LONGEST_LINE = 500;
 
-/** What a list shows of an error. */
+/** Lists show it in place of the whole error. */
 export function firstLineOf(error: string): string {
   const [line = ""] = error.split("\n", 1);
   return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;

@@ -129,10 +129,7 @@ it("every list of fifty rows is compressed, at most 15 kB long, and without head
       // A file has all of it, and so has the history of one event.
       const [failure] = (await receiver.admin("/api/v1/failures?limit=1")).body.items as { event_id: string }[];
       for (const path of ["failures/export", `events/platform/${failure?.event_id}`])
-        expect([path, (await receiver.admin(`/api/v1/${path}`)).text]).toEqual([
-          path,
-          expect.stringMatching(/ at step\d+/),
-        ]);
+        expect(JSON.stringify((await receiver.admin(`/api/v1/${path}`)).body)).toMatch(/ at step\d+/);
     },
     { handlers: HANDLERS, sources: SOURCES, env: { RETRY_MAX: "0" } },
   ));
