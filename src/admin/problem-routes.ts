@@ -72,8 +72,10 @@ const MOST_MUTED_MS = 90 * 86_400_000;
 
 export function registerProblems(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, clock, log, channelNames } = deps;
+  // A source that refuses its callbacks is found by their counts and their rows.
+  const flush = () => Promise.all([deps.flushRollups(), deps.callbackLog.flush()]);
   const find = async (id: string) => {
-    await deps.flushRollups();
+    await flush();
     return (await store.problems.get(id, clock.now())) ?? noProblem();
   };
   /** Counted once: only its state has changed since. */
@@ -83,7 +85,7 @@ export function registerProblems(app: FastifyInstance, deps: AdminDependencies):
     return presentProblem((await store.problemStates.syncOne(problem.id, open, look)) ?? problem);
   };
   app.get("/api/v1/problems", LIST, async ({ query: { state, source, kind } }): Promise<ProblemListView> => {
-    await deps.flushRollups();
+    await flush();
     const { problems, isComplete } = await store.problems.list(clock.now());
     const items = problems.filter(
       (one) =>
@@ -93,7 +95,6 @@ export function registerProblems(app: FastifyInstance, deps: AdminDependencies):
   });
   app.get("/api/v1/problems/:id", GET, async ({ params: { id }, query }): Promise<ProblemDetailView> => {
     const problem = await find(id);
-    if (problem.kind === "refusal") await deps.callbackLog.flush();
     const page = { ...input.pageAt(query), budgetMs: input.BUDGET_MS };
     const { rows, next } = await store.problemEvents.search(problem, page);
     return {

@@ -12,8 +12,9 @@ const KEY = { kind: "failures", source: "stripe", subject: "invoice.paid" } as c
 const BY = { by: "ana@example.com", reason: "the handler is being mended" };
 
 /** Evaluates the alert at an hour with this number of exhausted failures; returns the states of its new notifications. */
-async function evaluated(store: Store, hours: number, count: number): Promise<unknown[]> {
-  const types = count === 0 ? [] : [{ source: KEY.source, eventType: KEY.subject, count, muted: 0 }];
+async function evaluated(store: Store, hours: number, count: number, muted = 0): Promise<unknown[]> {
+  const type = { source: KEY.source, eventType: KEY.subject, count, muted };
+  const types = count + muted === 0 ? [] : [type];
   const alerts = overriding(store.alerts, { exhausted: async () => ({ types, isComplete: true }) });
   const before = await store.notifications.list({ limit: 100 }, {});
   const now = at(hours);
@@ -77,6 +78,16 @@ describe.each(DIALECTS)("a muted alert on %s", (dialect) => {
       expect(await store.alerts.unmute(KEY, at(1))).toBe(true);
       expect(await store.alerts.unmute(KEY, at(1))).toBe(false);
       expect(await evaluated(store, 1, 3)).toEqual(["still_open 3"]);
+    }));
+
+  it("failures of a muted problem start no alert, and resolve none", () =>
+    withStore(dialect, async (store) => {
+      expect(await evaluated(store, 0, 0, 3)).toEqual([]);
+      expect(await store.alerts.list()).toEqual([]);
+      expect(await evaluated(store, 1, 3)).toEqual(["started 3"]);
+      expect(await evaluated(store, 2, 0, 3)).toEqual([]);
+      expect((await store.alerts.list())[0]).toMatchObject({ isOpen: true });
+      expect(await evaluated(store, 3, 0)).toEqual(["resolved 0"]);
     }));
 
   it("a mute stops the notification of an evaluation under way, and an alert that never started cannot be muted", () =>

@@ -63,11 +63,19 @@ it.each(DIALECTS)("a source of which all callbacks are refused for an hour is na
       clock: { now: () => now },
       log: recordedLog(),
     };
+    // A muted source starts no alert until its mute ends.
+    const problem = (await store.problems.list(now)).problems.find(({ kind }) => kind === "refusal");
+    const id = problem?.id ?? "";
+    const until = new Date(now.getTime() + 1_000);
+    await store.problemStates.mute(id, { until, by: "ana@example.com", reason: "known" });
     await evaluateAlerts({ ...deps, ...rest }, "signatures", now, now);
-    await evaluateAlerts({ ...deps, ...rest }, "signatures", now, now);
+    expect([problem?.source, await store.alerts.list()]).toEqual(["github", []]);
+    await evaluateAlerts({ ...deps, ...rest }, "signatures", until, now);
+    await evaluateAlerts({ ...deps, ...rest }, "signatures", until, now);
     expect((await store.alerts.list()).map(({ source, number, isOpen }) => [source, number, isOpen])).toEqual([
       ["github", 1, true],
     ]);
+    await store.problemStates.mute(id, undefined);
     await store.close();
     const receiver = await startReceiver(target, { clock: { now: () => now } });
     const overview = await receiver.admin("/api/v1/overview");
@@ -136,10 +144,13 @@ describeFullOnPostgres("refused callbacks on %s", (dialect) => {
     }));
 
   it("20 forged callbacks from one address beside authentic ones of a platform are no problem", () =>
-    withShop(async (receiver, send) => {
+    withShop(async (receiver, send, clock) => {
       await send(5, good);
       await send(20, { secret: "another secret", from: "198.51.100.9" });
       expect(await refusedOf(receiver)).toEqual([]);
+      expect((await receiver.admin("/api/v1/problems")).body.items).toEqual([]);
+      const findings = await checkDatabase(testConfig(receiver.target), [], clock.now);
+      expect(findings.filter(({ check }) => check === "refused")).toEqual([]);
       await send(1, good);
       expect(await refusedOf(receiver)).toEqual([]);
     }));

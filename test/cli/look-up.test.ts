@@ -251,13 +251,15 @@ describe("an operator at the command line", () => {
       await execute(
         receiver.target,
         `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, error)
-          VALUES (1, 'webhook', 'dead', 9, 'answered 500')`,
+          VALUES (1, 'webhook', 'dead', 9, 'answered 500
+    at deliver (/app/src/channel.ts:7:3)')`,
       );
       const [dead, replayed] = await Promise.all([
         run("notifications", "--state", "dead"),
         run("notifications", "replay", "1"),
       ]);
       expect(dead.stdout).toMatch(/^1 +shop\.told +evt_1 +[\d: -]{8,14} +webhook +failed +9 +answered 500$/m);
+      expect(dead.stdout).not.toContain("channel.ts");
       expect([replayed.code, replayed.stderr]).toEqual([1, expect.stringContaining("not configured: webhook")]);
       const discarded = await run("notifications", "discard", "1", "--channel", "webhook");
       expect([discarded.code, discarded.stdout]).toEqual([0, "1 delivery of notification 1 discarded\n"]);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import type { Ended } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
-import { event, TOKEN, withReceiver } from "../support/receiver.ts";
+import { event, payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 const plan = { broken: (_: string): boolean => true };
@@ -16,14 +16,16 @@ const order = defineHandler({
   },
 });
 
-function withProblem(use: (run: (...args: string[]) => Promise<Ended>) => Promise<void>): Promise<void> {
+type Run = (...args: string[]) => Promise<Ended>;
+
+function withProblem(use: (run: Run, receiver: TestReceiver) => Promise<void>): Promise<void> {
   return withReceiver(
     "sqlite",
     async (receiver) => {
       plan.broken = () => true;
       for (const id of ["evt_1", "evt_2", "evt_3"]) await receiver.send(event("order", {}, { event_id: id }));
       const env = { ...CHILD_ENVIRONMENT, ADMIN_TOKEN: TOKEN, ADMIN_PORT: new URL(receiver.adminOrigin).port };
-      await use((...args) => runCommandLine(args, env));
+      await use((...args) => runCommandLine(args, env), receiver);
     },
     { handlers: [order], bulkPollMs: 20, env: { RETRY_MAX: "0" } },
   );
@@ -61,3 +63,23 @@ it(
       expect(await run("problems", "show", "none")).toMatchObject({ code: 1 });
     }),
 );
+
+it("oncehook problems names a source that refuses all its callbacks, with count, since and remedy", () =>
+  withProblem(async (run, receiver) => {
+    plan.broken = () => false;
+    for (let sent = 0; sent < 12; sent += 1) await receiver.send(event("order", {}));
+    const good = Date.now();
+    for (let sent = 0; sent < 20; sent += 1) await receiver.send(payment(), { secret: "z".repeat(32) });
+    const [listed, json] = await Promise.all([run("problems"), run("problems", "--json")]);
+    const row = /^([0-9a-f]{12}) {2}open +20 +([\d-]+ [\d:]+) +[\d-]+ [\d:]+ +platform: 20 callbacks refused \(/m;
+    const [, id = "", since = ""] = row.exec(listed.stdout) ?? [];
+    expect([listed.code, json.code, id.length]).toEqual([1, 1, 12]);
+    expect(Math.abs(Date.parse(`${since.replace(" ", "T")}Z`) - good)).toBeLessThan(60_000);
+    const { items } = JSON.parse(json.stdout);
+    expect(items).toMatchObject([
+      { id, kind: "refusal", source: "platform", state: "open", count: 20 },
+      { kind: "failure", source: "platform", state: "open", count: 3, title: expect.stringContaining("no row for") },
+    ]);
+    expect(Math.abs(Date.parse(items[0].since) - good)).toBeLessThan(60_000);
+    expect((await run("problems", "show", id)).stdout).toContain("Compare ");
+  }));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { startOncehook } from "../support/child.ts";
 import { withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
@@ -50,6 +51,8 @@ describe("oncehook tail", () => {
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment({ event_id: "before-1" }));
       await receiver.send(payment({ event_id: "before-2" }));
+      await receiver.admin("/api/v1/callbacks");
+      await execute(receiver.target, "UPDATE oncehook_callbacks SET received_at = '2026-01-02T12:00:00.000Z'");
       await withTail(new URL(receiver.adminOrigin).port, ["--last", "1"], async (tail) => {
         await until(() => tail.lines().length === 1, 20_000);
         await receiver.send(payment({ event_id: "evt_a" }));
@@ -57,7 +60,9 @@ describe("oncehook tail", () => {
         await receiver.send(payment({ event_id: "evt_\u001b[31mb" }), { secret: "z".repeat(32) });
         await until(() => tail.lines().length === 5, 20_000);
         expect(tail.lines().at(-1)).toContain("          The callback was signed with a secret");
-        expect(tail.lines()[0]).toMatch(/^(?:\d\d-\d\d )?\d\d:\d\d:\d\d {2}platform {4}200 {2}success /);
+        // Those of another day have its date.
+        expect(tail.lines()[0]).toMatch(/^(?:2026-)?01-0[123] \d\d:\d\d:\d\d {2}platform {4}200 {2}success /);
+        expect(tail.lines()[1]).toMatch(/^(?:\d\d-\d\d )?\d\d:\d\d:\d\d {2}platform {4}200 {2}success /);
         expect(
           tail
             .lines()
