@@ -91,8 +91,8 @@ export function createServices(dependencies: ServiceDependencies) {
   });
   const describeError = (error: unknown) => mask.text(errorText(error));
   const { handlerTimeoutMs } = config;
-  const { noteAccepted, ...counters } = createCounters(metrics, dependencies);
-  const { typeMismatch, ...observer } = createObserver(metrics, noteAccepted, dependencies);
+  const { noteFailed, ...counters } = createCounters(metrics, callbackLog.flush, dependencies);
+  const { typeMismatch, ...observer } = createObserver(metrics, noteFailed, dependencies);
   const sources = createSourceMap(config, {
     ...{ scheme, configured, clock, log: logger, origin, learntSecrets, typeMismatch },
     claimSecret: createSecretClaims(config, store, clock),
@@ -186,9 +186,13 @@ function retrySettings(config: Config): Receiver["settings"]["retry"] {
 }
 
 /** A callback is counted in one place: for the metrics, the overview, and the alert on silence. */
-function createCounters(metrics: Metrics, { registry, store, clock, logger }: ServiceDependencies) {
+function createCounters(
+  metrics: Metrics,
+  storeLog: () => Promise<void>,
+  { registry, store, clock, logger }: ServiceDependencies,
+) {
   const arrivals = createArrivalCounts(registry.types);
-  const rollupCounts = createRollupCounts();
+  const rollupCounts = createRollupCounts(clock);
   const onResponse: OnResponse = (result, status, ms, source) => {
     metrics.callback(result, status, ms / 1_000, source);
     rollupCounts.note(source ?? "", result.outcome, ms);
@@ -196,10 +200,10 @@ function createCounters(metrics: Metrics, { registry, store, clock, logger }: Se
   };
   return {
     arrivals,
-    rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger),
+    rollups: createRollupWriter({ counts: rollupCounts, store: store.rollups, clock, log: logger, storeLog }),
     onResponse,
     onItem: (result: Parameters<OnResponse>[0], source: string) => arrivals.note(source, result),
-    noteAccepted: rollupCounts.noteAccepted,
+    noteFailed: rollupCounts.noteFailed,
   };
 }
 
@@ -213,7 +217,7 @@ const TYPE_MISMATCH = "X-Event-Type, which is not signed, differs from event_typ
 
 function createObserver(
   metrics: Metrics,
-  noteAccepted: RollupCounts["noteAccepted"],
+  noteFailed: RollupCounts["noteFailed"],
   { noteCredential, store, clock, logger: log }: ServiceDependencies,
 ): Observer & Pick<PlatformRules, "typeMismatch"> {
   return {
@@ -226,8 +230,8 @@ function createObserver(
         noteCredential(source, credential, tenant);
       }
     },
-    acceptedFailed: (key, isRejected) =>
-      noteAccepted(sourceOf(key), isRejected ? "accepted_rejected" : "accepted_failed"),
+    acceptedFailed: ({ source, eventId }, acceptedAt, isRejected) =>
+      noteFailed({ source, eventId, acceptedAt, outcome: isRejected ? "accepted_rejected" : "accepted_failed" }),
     bodyMismatch({ source, eventId }) {
       metrics.bodyMismatch(sourceOf({ source }));
       log.warn({ source, event_id: eventId }, BODY_MISMATCH);

@@ -1,6 +1,6 @@
 import type { Diagnosis } from "./diagnosis.ts";
 import { FAULTS } from "./faults.ts";
-import type { OutcomeName } from "./outcome.ts";
+import { AFTER_RESPONSE, type AfterResponse, type OutcomeName } from "./outcome.ts";
 
 /** One row for each callback, masked (SPEC 1.8), in the store and as one line on standard output. */
 export interface CallbackLogEntry {
@@ -19,7 +19,7 @@ export interface CallbackLogEntry {
   readonly requestHeaders: string;
   /** The masked JSON text, or a note that says why there is none. */
   readonly requestBody: string;
-  readonly outcome: OutcomeName;
+  readonly outcome: OutcomeName | AfterResponse;
   readonly responseStatus: number;
   readonly responseBody: string;
   /** Milliseconds from arrival; for a success, to just before its COMMIT, which holds this row. */
@@ -114,6 +114,7 @@ export const OUTCOMES: readonly string[] = [
   "success",
   "already_processed",
   "accepted",
+  ...AFTER_RESPONSE,
   "ignored",
   "handshake",
   ...Object.keys(FAULTS),
@@ -148,14 +149,17 @@ export function lowerAscii(text: string): string {
 }
 
 /**
- * The outcomes of all rows that a filter can select, if none is a success or a duplicate; otherwise undefined. A partial
- * index holds such rows, since they are few.
+ * The outcomes of all rows that a filter can select, if all of them are rare; otherwise undefined. A partial index holds
+ * such rows, since they are few.
  */
 export function indexedOutcomes({ outcomes, statuses }: CallbackFilter): readonly string[] | undefined {
-  if (statuses === undefined || statuses[0] < 400)
-    return outcomes?.every((outcome) => outcome in FAULTS) === true ? outcomes : undefined;
+  if (statuses === undefined || statuses[0] < 400) return outcomes?.every(isRare) === true ? outcomes : undefined;
   return Object.entries(FAULTS)
     .filter(([, { status }]) => status >= statuses[0] && status <= statuses[1])
     .map(([code]) => code)
     .filter((code) => outcomes?.includes(code) !== false);
+}
+
+function isRare(outcome: string): boolean {
+  return outcome in FAULTS || AFTER_RESPONSE.some((one) => one === outcome);
 }

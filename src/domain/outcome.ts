@@ -98,6 +98,10 @@ export function outcomeName(outcome: Outcome) {
   return "code" in outcome ? outcome.code : outcome.kind;
 }
 
+/** Outcomes of callbacks whose event was accepted, once its first attempt has failed or was rejected (decision 0119). */
+export const AFTER_RESPONSE = ["accepted_failed", "accepted_rejected"] as const;
+export type AfterResponse = (typeof AFTER_RESPONSE)[number];
+
 /** The HTTP status of an outcome: 200, or its fault's (SPEC 7). */
 export function statusOf(outcome: Outcome): number {
   const shown = responseOutcome(outcome);

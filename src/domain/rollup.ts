@@ -1,4 +1,6 @@
+import type { EventKey } from "./event.ts";
 import { getOrMake } from "./made-once.ts";
+import { AFTER_RESPONSE, type AfterResponse } from "./outcome.ts";
 import { outcomeGroup } from "./outcome-groups.ts";
 
 /**
@@ -10,9 +12,6 @@ export const OVERVIEW_RANGES = {
   day: { stepSeconds: 900, steps: 96, keptSeconds: 9 * 86_400 },
   month: { stepSeconds: 14_400, steps: 180, keptSeconds: 92 * 86_400 },
 } as const;
-
-/** Accepted events whose first attempt failed or was rejected: a second count of a callback that was counted as accepted. */
-export const AFTER_RESPONSE = ["accepted_failed", "accepted_rejected"] as const;
 
 /** The counts of events' responses: of no request without an event, and no second count of a callback. */
 export function eventResponses<Count extends { readonly outcome: string }>(counts: readonly Count[]): readonly Count[] {
@@ -39,6 +38,12 @@ export interface RollupCount {
   readonly count: number;
 }
 
+/** The first attempt of an accepted event, which failed or was rejected. */
+export interface FailedFirstAttempt extends EventKey {
+  readonly acceptedAt: Date;
+  readonly outcome: AfterResponse;
+}
+
 /** How many callbacks had each outcome. */
 export function countByOutcome(counts: readonly Pick<RollupCount, "outcome" | "count">[]): Record<string, number> {
   const outcomes: Record<string, number> = {};
@@ -51,9 +56,12 @@ export function latencyBucket(ms: number): number {
   return bucket === -1 ? BOUNDS_MS.length : bucket;
 }
 
-/** The start of the period that holds this moment, in seconds since the epoch. */
-export function periodStart(moment: Date, stepSeconds: number): number {
-  return Math.floor(moment.getTime() / 1_000 / stepSeconds) * stepSeconds;
+/**
+ * The start of the period that holds this moment, in seconds since the epoch.
+ * @param moment a number is in milliseconds since the epoch
+ */
+export function periodStart(moment: Date | number, stepSeconds: number): number {
+  return Math.floor(Number(moment) / 1_000 / stepSeconds) * stepSeconds;
 }
 
 /**

@@ -1,34 +1,54 @@
 import {
-  type AFTER_RESPONSE,
-  createSourceCounts,
+  type Clock,
+  type FailedFirstAttempt,
   latencyBucket,
   MINUTE_MS,
-  NO_LATENCY,
   type Outcome,
+  OVERVIEW_RANGES,
   outcomeName,
+  periodStart,
   type RollupCount,
 } from "../domain/index.ts";
 
 export type RollupCounts = ReturnType<typeof createRollupCounts>;
 
+/** A count of the minute that begins at `slot`, in seconds since the epoch. */
+export interface MinuteCount extends RollupCount {
+  readonly slot: number;
+}
+
+/** While the database is away, about a minute of failures at full load; later ones stay counted as handled. */
+const MAX_FAILED = 10_000;
+
 /** A process's counts of the callbacks that it answers, for the overview, until they are written down. */
-export function createRollupCounts() {
-  const counts = createSourceCounts();
+export function createRollupCounts(clock: Clock) {
+  let counts = new Map<string, MinuteCount & { count: number }>();
+  let failed: FailedFirstAttempt[] = [];
   return {
-    /** One answered callback. @param source empty where it came to none */
+    /** One answered callback, of the minute in which it came. @param source empty where it came to none */
     note(source: string, outcome: Outcome, ms: number): void {
-      counts.add(source, `${outcomeName(outcome)} ${latencyBucket(ms)}`);
+      const slot = periodStart(clock.now().getTime() - ms, OVERVIEW_RANGES.hour.stepSeconds);
+      const [name, bucket] = [outcomeName(outcome), latencyBucket(ms)];
+      const key = `${slot} ${name} ${bucket} ${source}`;
+      const known = counts.get(key);
+      if (known === undefined) counts.set(key, { slot, source, outcome: name, bucket, count: 1 });
+      else known.count += 1;
     },
     /** The first attempt of an accepted event failed or was rejected. */
-    noteAccepted(source: string, outcome: (typeof AFTER_RESPONSE)[number]): void {
-      counts.add(source, `${outcome} ${NO_LATENCY}`);
+    noteFailed(attempt: FailedFirstAttempt): void {
+      if (failed.length < MAX_FAILED) failed.push(attempt);
     },
     /** Returns the counts since the last call, and resets them. */
-    take: (): RollupCount[] =>
-      counts.take().map(({ source, subject, count }) => {
-        const [outcome = "", bucket] = subject.split(" ");
-        return { source, outcome, bucket: Number(bucket), count };
-      }),
+    take(): readonly MinuteCount[] {
+      const taken = [...counts.values()];
+      counts = new Map();
+      return taken;
+    },
+    takeFailed(): readonly FailedFirstAttempt[] {
+      const taken = failed;
+      failed = [];
+      return taken;
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 export { type CallbackLog, createCallbackLog } from "./callback-log.ts";
-export { createMinuteCounter, createRollupCounts, type RollupCounts } from "./counters.ts";
+export { createMinuteCounter, createRollupCounts, type MinuteCount, type RollupCounts } from "./counters.ts";
 export type { DroppedCallback } from "./drop-log.ts";
 export { closeLogger, createLogger, type Logger, type LoggerOptions, lineWriter, withTraceIds } from "./logger.ts";
 export { createMask, type Mask } from "./masking/mask.ts";

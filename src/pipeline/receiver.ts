@@ -131,8 +131,8 @@ export interface Observer {
   attempted(key: EventKey, kind: AttemptKind, outcome: AttemptOutcome): void;
   /** @param tenant of a source whose path has parameters */
   credentialsUsed(source: string, credentials: readonly Credential[], tenant?: string | undefined): void;
-  /** The first attempt of an accepted event has failed, or was rejected. */
-  acceptedFailed(key: EventKey, isRejected: boolean): void;
+  /** The first attempt of an event that was accepted then has failed, or was rejected. */
+  acceptedFailed(key: EventKey, acceptedAt: Date, isRejected: boolean): void;
   bodyMismatch(key: EventKey): void;
   /** A handler ended within its transaction, well or badly. @param type of the handler: a pattern, perhaps */
   handlerRan(key: EventKey, type: string, durationMs: number): void;

@@ -116,15 +116,16 @@ export function failureContext(key: AttemptInput["key"]): string {
 /**
  * Writes an attempt into its event's history, where the handler was run. The record and the failure say what happened.
  * So an attempt that could not be written makes nothing else fail.
+ * @param attempt `acceptedAt` of an accepted event's first one, where that was not when the attempt began
  */
 export async function recordAttempt(
-  attempt: Omit<NewAttempt, "outcome" | "error">,
+  { acceptedAt, ...attempt }: Omit<NewAttempt, "outcome" | "error"> & { readonly acceptedAt?: Date },
   ended: Outcome,
   { store, log, describeError, observer }: Receiver,
 ): Promise<void> {
   if ((ended.kind !== "success" && !("code" in ended)) || isInconclusive(ended)) return;
   if (attempt.trigger === "accepted" && ended.kind !== "success")
-    observer.acceptedFailed(attempt, ended.kind !== "failed");
+    observer.acceptedFailed(attempt, acceptedAt ?? attempt.startedAt, ended.kind !== "failed");
   const outcome = ended.kind === "success" ? ended.kind : ended.code;
   let error: string | null = null;
   if (ended.kind === "failed") error = describeError(ended.cause);

@@ -49,6 +49,7 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<A
     trigger: bulkReplayId === undefined ? kind : "bulk",
     startedAt,
     durationMs: performance.now() - startTick,
+    acceptedAt: new Date(failure.lastFailedAt),
   } as const;
   await Promise.all([storeUntilLeaseEnds(run, outcome, receiver), recordAttempt(attempt, outcome, receiver)]);
   return outcome;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { AFTER_RESPONSE, type AfterResponse, type CallbackLogEntry } from "../../src/domain/index.ts";
 import { DIALECTS, fullOnPostgres, withStore } from "../support/databases.ts";
+import { logRow } from "../support/log-row.ts";
 
 const NOON = new Date("2026-03-04T12:34:56.000Z");
 const minutes = (count: number) => new Date(NOON.getTime() + count * 60_000);
@@ -34,6 +36,42 @@ describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
         { slot: seconds("2026-03-04T12:00:00Z"), ...DONE, count: 49 },
       ]);
       expect(await rollups.list("hour", seconds("2026-03-04T12:35:00Z"))).toHaveLength(1);
+    }));
+
+  it("the callback of an accepted event that failed is counted once, in its period, and only with its row", () =>
+    withStore(dialect, async (store) => {
+      const { rollups, callbacks } = store;
+      const came = (requestId: string, eventId: string, at: Date, over: Partial<CallbackLogEntry> = {}) =>
+        logRow({ requestId, eventId, source: "shop/acme", outcome: "accepted", receivedAt: at.toISOString(), ...over });
+      await store.appendCallbacks([
+        came("old", "evt_1", days(-1)),
+        came("first", "evt_1", NOON),
+        came("again", "evt_1", minutes(1)),
+        came("found", "evt_2", NOON, { method: "RECONCILE" }),
+        came("handled", "evt_3", days(-1)),
+      ]);
+      const acceptedAt = minutes(2);
+      const failed = (eventId: string, source = "shop/acme", outcome: AfterResponse = "accepted_failed") => {
+        return { source, eventId, acceptedAt, outcome };
+      };
+      const waiting = [failed("evt_2"), failed("evt_3"), failed("evt_4")];
+      const both = [failed("evt_1"), failed("evt_1", "shop/acme#audit")];
+      expect(await rollups.addFailed([...both, ...waiting])).toEqual(waiting);
+      await store.appendCallbacks([came("late", "evt_4", minutes(3))]);
+      expect(await rollups.addFailed([failed("evt_4", "shop/acme", "accepted_rejected")])).toEqual([]);
+      const counted = await rollups.list("hour", 0);
+      expect(counted.toSorted((a, b) => a.slot - b.slot)).toMatchObject([
+        { slot: seconds("2026-03-04T12:35:00Z"), source: "shop", outcome: "accepted_failed", bucket: -1, count: 1 },
+        { slot: seconds("2026-03-04T12:37:00Z"), source: "shop", outcome: "accepted_rejected", bucket: -1, count: 1 },
+      ]);
+      const { callbacks: rows } = await callbacks.search(
+        { outcomes: [...AFTER_RESPONSE] },
+        { limit: 9, budgetMs: 500 },
+      );
+      expect(rows.map(({ requestId, outcome }) => [requestId, outcome])).toEqual([
+        ["late", "accepted_rejected"],
+        ["again", "accepted_failed"],
+      ]);
     }));
 
   it(

@@ -1,9 +1,12 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/handlers/index.ts";
 import { hmac, stripe } from "../../src/sources/platforms/index.ts";
 import { breaking } from "../support/breaking.ts";
 import { execute } from "../support/execute.ts";
 import { event, payment, type TestReceiver } from "../support/receiver.ts";
+import { shop as acceptingShop, deliverToShop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
@@ -25,6 +28,7 @@ async function call(receiver: TestReceiver, source: string, count: number, { sec
   }
 }
 
+const is = (wanted: number) => (count: number) => count === wanted;
 const openAlert = (kind: string, source: string) =>
   `INSERT INTO oncehook_alerts (kind, source, subject, is_open, number, since, notified_count, notified_at)
     VALUES ('${kind}', '${source}', '', 1, 1, '2026-01-01T00:00:00.000Z', 1, '2026-01-01T00:00:00.000Z')`;
@@ -142,25 +146,36 @@ it("the overview fits a screen with five sources and an open alert, which moves 
 
 it("every figure, and every bar, leads to a list of so many callbacks", { timeout: LIMIT_MS }, () => {
   const { handlers } = breaking({ paid: "no row" });
+  const order = defineHandler({
+    source: "shop",
+    type: "order",
+    data: z.object({}),
+    handle: () => Promise.reject(new Error("the shop is closed")),
+  });
   return withDashboard(
     async ({ page, receiver }) => {
       for (let at = 0; at < 5; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
       for (let at = 0; at < 2; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
       for (let at = 0; at < 3; at += 1) await receiver.send(payment(), { secret: "another secret of the same length" });
       for (let at = 0; at < 4; at += 1) await receiver.send(event("paid", {}));
+      for (let at = 0; at < 3; at += 1) await deliverToShop(receiver, { id: `order_${at}` });
+      await until(() => receiver.count("oncehook_failures", "source = 'shop' AND state <> 'accepted'").then(is(3)));
       await page.goto("/");
       await signIn(page);
       const legend = page.getByRole("list", { name: "Legend" });
       const source = rowOf(page, "platform");
+      const accepting = rowOf(page, "shop");
       const figures = [
         [legend.getByRole("link", { name: "Handled: 5" }), 5],
         [legend.getByRole("link", { name: "Duplicates: 2" }), 2],
         [legend.getByRole("link", { name: "Refused: 3" }), 3],
-        [legend.getByRole("link", { name: "Failed: 4" }), 4],
+        [legend.getByRole("link", { name: "Failed: 7" }), 7],
+        [accepting.getByRole("link", { name: "failed of shop: 3" }), 3],
+        [accepting.getByRole("link", { name: "handled of shop: 0" }), 0],
         [source.getByRole("link", { name: "handled of platform: 5" }), 5],
         [source.getByRole("link", { name: "refused of platform: 3" }), 3],
         [source.getByRole("link", { name: "failed of platform: 4" }), 4],
-        [page.locator(".state-sentence").getByRole("link", { name: "4 failed" }), 4],
+        [page.locator(".state-sentence").getByRole("link", { name: "7 failed" }), 7],
       ] as const;
       for (const [figure, count] of figures) {
         await figure.click();
@@ -175,7 +190,12 @@ it("every figure, and every bar, leads to a list of so many callbacks", { timeou
       const sum = counts.reduce((total, count) => total + Number(count), 0);
       await until(async () => (await page.locator(".activity-row").count()) === sum, PATIENCE_MS);
     },
-    { handlers, env: OPEN },
+    {
+      handlers: [...handlers, order],
+      env: OPEN,
+      sources: { shop: acceptingShop({ answer: "after" }) },
+      retryPollMs: 50,
+    },
     WIDE,
   );
 });

@@ -152,14 +152,16 @@ describeFullOnPostgres("answer modes on %s", (dialect) => {
           expect(await deliver(receiver, "e1")).toMatchObject({ body: { status: "accepted" } });
           slow.open();
           await until(async () => (await kept(receiver, "waiting")) === 1);
-          const log = (await receiver.admin("/api/v1/callbacks?event_type=order")).body as {
-            items: object[];
-          };
-          expect(log.items).toMatchObject([{ event_id: "e1", event_type: "order", outcome: "accepted" }]);
           const [line] = receiver.lines.filter(({ msg }) => msg === "callback");
           expect(line).toMatchObject({ event_id: "e1", event_type: "order", outcome: "accepted" });
           const overview = (await receiver.admin("/api/v1/overview")).body as { totals: object };
           expect(overview.totals).toMatchObject({ outcomes: { accepted: 1, accepted_failed: 1 } });
+          const rows = async (filter: string) =>
+            ((await receiver.admin(`/api/v1/callbacks?event_type=order&outcome=${filter}`)).body as { items: object[] })
+              .items;
+          const failed = { event_id: "e1", event_type: "order", outcome: "accepted_failed", response_status: 200 };
+          expect(await rows("failed")).toMatchObject([failed]);
+          expect(await rows("handled")).toEqual([]);
           const sources = (await receiver.admin("/api/v1/sources")).body as {
             items: { source: string; activity: object }[];
           };

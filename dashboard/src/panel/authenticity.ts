@@ -16,6 +16,8 @@ export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
   success: "verified",
   already_processed: "verified",
   accepted: "verified",
+  accepted_failed: "verified",
+  accepted_rejected: "verified",
   ignored: "verified",
   // Some are unsigned by the platform's design.
   handshake: "unknown",

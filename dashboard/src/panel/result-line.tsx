@@ -91,6 +91,8 @@ function unhandledResult(callback: CallbackView): Result {
   if (outcome === "success") return { tone, sentence: <>Handled once, in {milliseconds(processing_ms)}.</> };
   if (outcome === "already_processed") return { tone, sentence: "A duplicate: nothing ran again." };
   if (tone === "quiet") return { tone, sentence: `Nothing was to be done: ${outcomeLabel(outcome)}.` };
+  if (outcome === "accepted_failed") return { tone, sentence: "Failed after its response; the failure was discarded." };
+  if (outcome === "accepted_rejected") return { tone, sentence: "Rejected after its response, and discarded." };
   const kind = tone === "failed" ? "Failed" : "Refused";
   if (diagnosis !== null && diagnosis !== undefined)
     return { tone, sentence: `${kind}: ${plain(diagnosis.message)}`, remedy: plain(diagnosis.remedy) };

@@ -116,7 +116,7 @@ const FAILURE_TITLES: Readonly<Record<FailureView["state"], string>> = {
 function entryTitle(moment: TimelineEntry, number: number): string {
   switch (moment.kind) {
     case "delivery":
-      if (moment.outcome === "accepted") return "Accepted, response sent before the handler ended";
+      if (moment.outcome.startsWith("accepted")) return "Accepted, response sent before the handler ended";
       if (moment.outcome === "ignored") return "Ignored, no handler for its type";
       return moment.outcome === "already_processed" ? "Duplicate, not processed again" : "Callback, handler not run";
     case "attempt":

@@ -9,10 +9,18 @@ const QUIET = new Set(["accepted", "already_processed", "ignored", "handshake", 
 export function toneOf(outcome: string, status: number = outcomeStatus(outcome)): Tone {
   if (outcome === "success") return "success";
   if (QUIET.has(outcome)) return "quiet";
+  // The platform got 200 before the handler ran.
+  if (outcome === "accepted_failed") return "failed";
+  if (outcome === "accepted_rejected") return "refused";
   return status >= 500 ? "failed" : "refused";
 }
 
-const LABELS: Readonly<Record<string, string>> = { success: "handled", already_processed: "duplicate" };
+const LABELS: Readonly<Record<string, string>> = {
+  success: "handled",
+  already_processed: "duplicate",
+  accepted_failed: "accepted, failed",
+  accepted_rejected: "accepted, rejected",
+};
 
 /** An outcome in words, as the page and the documentation have them. */
 export function outcomeLabel(outcome: string): string {

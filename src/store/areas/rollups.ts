@@ -1,10 +1,29 @@
-import { OVERVIEW_RANGES, type OverviewRange, periodStart, type RollupCount } from "../../domain/index.ts";
-import { Area, rowList } from "../database.ts";
+import { sql } from "kysely";
+import {
+  type AfterResponse,
+  type EventKey,
+  type FailedFirstAttempt,
+  keyText,
+  NO_LATENCY,
+  OVERVIEW_RANGES,
+  type OverviewRange,
+  periodStart,
+  type RollupCount,
+  sourceOf,
+  withoutHandler,
+} from "../../domain/index.ts";
+import { Area, type Query, rowList, run } from "../database.ts";
 
 export interface RollupSlot extends RollupCount {
   /** When it began, in seconds since the epoch. */
   readonly slot: number;
 }
+
+/** A request is answered by then: an older row is of another delivery, whose event a backfill has accepted again. */
+const ACCEPTED_WITHIN_MS = 600_000;
+/** A row may hold a whole body. */
+const ROWS_PER_STEP = 50;
+const FAILED = { source: "text", event_id: "text", outcome: "text", since: "timestamptz" } as const;
 
 const KEY = { step_seconds: "bigint", slot: "bigint", source: "text", outcome: "text", bucket: "bigint" } as const;
 const COLUMNS = { ...KEY, count: "bigint" } as const;
@@ -15,17 +34,62 @@ export class Rollups extends Area {
    * Adds to the counts of the periods that hold this moment, all of them or none. The statement's text is the same for any
    * number of counts. All processes add in one order, so that no two of them wait for each other's rows.
    */
-  async add(at: Date, counts: readonly RollupCount[]): Promise<void> {
+  add(at: Date, counts: readonly RollupCount[]): Promise<void> {
+    return this.addTo(this.database.write, at, counts);
+  }
+
+  /**
+   * Gives the callback of each event its outcome. It is counted a second time, in the period in which it came. So a count
+   * and its list agree (decision 0119). A callback has one outcome, however many of its handlers failed.
+   * @returns those whose callback has no row yet
+   */
+  async addFailed(attempts: readonly FailedFirstAttempt[]): Promise<readonly FailedFirstAttempt[]> {
+    const byCallback = new Map(attempts.map((one) => [callbackOf(one), one]));
+    const waiting = new Map(byCallback);
+    const left = [...byCallback.values()];
+    while (left.length > 0) {
+      const step = left.splice(0, ROWS_PER_STEP);
+      const found = await this.database.transact((query) => this.markFailed(query, step), { mayWait: true });
+      for (const one of found) waiting.delete(callbackOf(one));
+    }
+    return [...waiting.values()];
+  }
+
+  private async markFailed(query: Query, attempts: readonly FailedFirstAttempt[]) {
+    const given = attempts.map(({ source, eventId, outcome, acceptedAt }) => ({
+      ...{ source: withoutHandler(source), event_id: eventId, outcome },
+      since: new Date(acceptedAt.getTime() - ACCEPTED_WITHIN_MS).toISOString(),
+    }));
+    const wanted = sql`SELECT given.outcome AS outcome, (SELECT max(id) FROM oncehook_callbacks
+        WHERE event_id = given.event_id AND with_record = 0 AND source = given.source AND outcome = 'accepted'
+        AND method <> 'RECONCILE' AND received_at >= given.since) AS id
+      FROM ${rowList(this.database.dialect, FAILED, given)} AS given`;
+    const marked = sql`UPDATE oncehook_callbacks SET outcome = wanted.outcome FROM (${wanted}) AS wanted
+      WHERE oncehook_callbacks.id = wanted.id AND oncehook_callbacks.outcome = 'accepted'
+      RETURNING source, event_id, received_at, oncehook_callbacks.outcome AS outcome`;
+    type Marked = EventKey & { readonly receivedAt: string; readonly outcome: AfterResponse };
+    const { rows } = await run<Marked>(query, marked);
+    for (const { source, receivedAt, outcome } of rows) {
+      const count = { source: sourceOf({ source }), outcome, bucket: NO_LATENCY, count: 1 };
+      await this.addTo(query, new Date(receivedAt), [count]);
+    }
+    return rows;
+  }
+
+  private async addTo(query: Query, at: Date, counts: readonly RollupCount[]): Promise<void> {
     if (counts.length === 0) return;
     const rows = Object.values(OVERVIEW_RANGES).flatMap(({ stepSeconds }) =>
-      counts.map((count) => ({ step_seconds: stepSeconds, slot: periodStart(at, stepSeconds), ...count })),
+      counts.map(({ source, outcome, bucket, count }) => {
+        return { step_seconds: stepSeconds, slot: periodStart(at, stepSeconds), source, outcome, bucket, count };
+      }),
     );
     // Without a condition SQLite would take ON for the one of a join.
-    await this.write`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count)
+    const added = sql`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count)
       SELECT step_seconds, slot, source, outcome, bucket, count FROM ${rowList(this.database.dialect, COLUMNS, rows)} AS given
       WHERE true ORDER BY 1, 2, 3, 4, 5
       ON CONFLICT (step_seconds, slot, source, outcome, bucket)
       DO UPDATE SET count = oncehook_rollups.count + excluded.count`;
+    await run(query, added);
   }
 
   /** The counts of a range, in its periods, from the one that begins at `from` (seconds since the epoch) on. */
@@ -39,4 +103,8 @@ export class Rollups extends Area {
     return this.read`SELECT slot, source, outcome, bucket, count FROM oncehook_rollups
       WHERE step_seconds = ${OVERVIEW_RANGES[range].stepSeconds} AND slot >= ${from} AND source = ${source}`;
   }
+}
+
+function callbackOf({ source, eventId }: EventKey): string {
+  return keyText({ source: withoutHandler(source), eventId });
 }

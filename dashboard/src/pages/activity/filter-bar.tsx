@@ -14,6 +14,8 @@ const OUTCOMES = [
   "refused",
   "failed",
   "accepted",
+  "accepted_failed",
+  "accepted_rejected",
   "handshake",
   "rejected",
   "event_invalid",
