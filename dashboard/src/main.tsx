@@ -1,6 +1,7 @@
 import "@mantine/core/styles.css";
 import "./font.css";
 import "./page.css";
+import "./marks.css";
 import "./shell/shell.css";
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";

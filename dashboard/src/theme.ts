@@ -57,7 +57,7 @@ export const THEME = createTheme({
     NativeSelect: { defaultProps: { size: "xs" } },
     NumberInput: { defaultProps: { size: "xs" } },
     PasswordInput: { defaultProps: { size: "sm" } },
-    SegmentedControl: { defaultProps: { size: "xs" } },
+    SegmentedControl: { defaultProps: { size: "xs", withItemsBorders: false } },
     Textarea: { defaultProps: { size: "sm" } },
   },
   respectReducedMotion: true,

@@ -63,7 +63,7 @@ it("the outcome of a retry stays visible until it is closed, and the focus stays
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "hidden" });
       await until(
-        async () => (await page.evaluate("document.activeElement.textContent")) === "evt_a was run now: success.",
+        async () => (await page.evaluate("document.activeElement.textContent")) === "evt_a was run now: handled.",
       );
     },
     { handlers: [handler], env: OPEN },

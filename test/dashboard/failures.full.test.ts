@@ -21,7 +21,7 @@ it("the panel shows and replays an event whose id is two dots", { timeout: LIMIT
       await page.reload();
       await page.getByText("Failed once. No automatic retry is left").waitFor();
       await page.getByRole("button", { name: "Replay: .." }).click();
-      await page.getByText(".. was run now: success.").waitFor();
+      await page.getByText(".. was run now: handled.").waitFor();
       expect(await receiver.count("oncehook_records", "event_id = '..'")).toBe(1);
       expect(problems).toEqual([]);
     },

@@ -102,7 +102,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm): Promise<void
 
     await page.getByRole("button", { name: `Dry run: ${failed}` }).click();
     await dialog.getByRole("button", { name: "Replay this" }).click();
-    await page.getByText(`${failed} was run now: success.`).waitFor();
+    await page.getByText(`${failed} was run now: handled.`).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
     expect(await countOf(target, "orders", `event_id = '${failed}'`)).toBe(1);
@@ -112,7 +112,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm): Promise<void
     await goTo(page, "Activity");
     await page.getByRole("button", { name: /^Refused/ }).click();
     await page
-      .getByRole("row", { name: /signature mismatch/ })
+      .getByRole("row", { name: /Signature mismatch/ })
       .first()
       .click();
     await page.getByText(/^Refused: /).waitFor();

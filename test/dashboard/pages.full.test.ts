@@ -37,7 +37,7 @@ it("an event that the schema refuses is shown with its field, and runs from the 
       await page.getByRole("link", { name: "evt_paid" }).click();
       amount = z.number();
       await page.getByRole("button", { name: "Replay: evt_paid" }).click();
-      await page.getByText("evt_paid was run now: success.").waitFor();
+      await page.getByText("evt_paid was run now: handled.").waitFor();
       expect(await receiver.count("oncehook_failures")).toBe(0);
       expect(await receiver.count("oncehook_records", "status = 'completed'")).toBe(1);
       expect(problems).toEqual([]);

@@ -104,8 +104,8 @@ it("a failed event is run dry first, and replayed from the result of the dry run
       await expectShown(dialog.getByText("insert into shelves"));
       expect(await receiver.count("shelves")).toBe(0);
       await dialog.getByRole("button", { name: "Replay this" }).click();
-      await expectShown(panel.getByText("evt/a b was run now: success."));
-      await expectShown(page.getByRole("dialog", { name: "evt/a b was run" }));
+      await expectShown(panel.getByText("evt/a b was run now: handled."));
+      await expectShown(page.getByRole("dialog", { name: "Replay evt/a b" }));
       await page.keyboard.press("Escape");
       await panel.getByRole("tab", { name: "Timeline" }).click();
       await expectShown(panel.getByText("Replay 1"));
@@ -127,7 +127,7 @@ it("the SQL tab shows the statements of a dry run in place", { timeout: LIMIT_MS
       await signIn(page);
       const panel = panelOf(page);
       await panel.getByRole("tab", { name: "SQL" }).click();
-      await panel.getByRole("button", { name: "Run it dry" }).click();
+      await panel.getByRole("button", { name: "Dry run", exact: true }).click();
       await expectShown(panel.getByText("insert into shelves"));
       expect(await receiver.count("shelves")).toBe(0);
     },

@@ -52,7 +52,7 @@ const SCENES: Readonly<Record<string, { readonly at: string; readonly open?: (pa
     at: "/problems",
     open: async (page) => {
       await SCENES.problem?.open?.(page);
-      await page.getByRole("button", { name: "Dry run one" }).click();
+      await page.getByRole("button", { name: "Dry run", exact: true }).click();
       await page.getByRole("dialog").getByText("nothing has changed").waitFor();
     },
   },

@@ -73,7 +73,7 @@ it("a problem says how many of its events wait for a retry, and when the next on
       await rowOf(page, "no row").click();
       await expectShown(panelOf(page).getByText(/^2 wait for a retry, the next one at /));
       const lines = panelOf(page).getByRole("list", { name: "Events of this problem" }).getByRole("listitem");
-      await expect.poll(() => lines.first().textContent()).toMatch(/waits for a retry1 attempt, retry (?:now|in \d)/);
+      await expect.poll(() => lines.first().textContent()).toMatch(/Attempt 1, retry \d\d \w{3} \d\d:\d\d$/);
     },
     { handlers, env: { ...OPEN, RETRY_MAX: "3" } },
     WIDE,

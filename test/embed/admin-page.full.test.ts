@@ -69,7 +69,7 @@ it(
       await page.getByRole("link", { name: FAILED }).click();
       await page.reload();
       await page.getByRole("button", { name: `Replay: ${FAILED}` }).click();
-      await page.getByText(`${FAILED} was run now: success.`).waitFor();
+      await page.getByText(`${FAILED} was run now: handled.`).waitFor();
       expect(await test.count("oncehook_records", `event_id = '${FAILED}'`)).toBe(1);
       expect(await test.count("oncehook_audit", "actor = 'operator@shop.example' AND outcome = 'done'")).toBe(1);
       expect(problems).toEqual([]);

@@ -13,7 +13,8 @@ export function DeliveryList({ deliveries }: Pick<NotificationView, "deliveries"
           {channel} <OutcomeBadge outcome={state === "dead" ? "failed" : state} />{" "}
           {delivered_at === null ? (
             <>
-              after {attempts} attempts{next_attempt_at !== null && ", next "}
+              after {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
+              {next_attempt_at !== null && ", next "}
               {next_attempt_at !== null && <Time at={next_attempt_at} relative />}
             </>
           ) : (

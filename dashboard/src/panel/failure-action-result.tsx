@@ -2,8 +2,8 @@ import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import type { ReplayView } from "oncehook/admin-client";
 import { useRef } from "react";
 import { Dialog } from "../parts/dialog.tsx";
+import { toneOf } from "../parts/outcome.ts";
 import { OutcomeBadge } from "../parts/outcome-badge.tsx";
-import { Rows } from "../parts/rows.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import type { Statement } from "../views.ts";
 import { ownFramesFirst } from "./own-frames.ts";
@@ -59,7 +59,7 @@ function ReplayResult({ finished: { replay, eventId, again, all }, close }: Repl
     run();
   };
   return (
-    <Dialog isOpen close={close} size="xl" title={replay.dry_run ? `Dry run of ${eventId}` : `${eventId} was run`}>
+    <Dialog isOpen close={close} size="xl" title={replay.dry_run ? "Dry run" : "Replay"} id={eventId}>
       <ReplayOutcome replay={replay} />
       {replay.dry_run && (
         <Group justify="flex-end" mt="lg">
@@ -80,11 +80,18 @@ export function ReplayOutcome({ replay }: { readonly replay: ReplayView }) {
   const { dry_run, outcome, result, error, statements } = replay;
   return (
     <Stack>
-      <Text role="status">
-        <OutcomeBadge outcome={outcome} />{" "}
-        {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(replay)}
-      </Text>
-      {result !== undefined && <TextBlock label="The handler's result" text={JSON.stringify(result)} />}
+      <div className="result-line" data-tone={toneOf(outcome)} role="status">
+        <p>
+          <OutcomeBadge outcome={outcome} />
+        </p>
+        <p>{dry_run ? "The transaction was rolled back: nothing has changed." : sentence(replay)}</p>
+      </div>
+      {result !== undefined && (
+        <section>
+          <h3>Result</h3>
+          <TextBlock label="The handler's result" text={JSON.stringify(result)} />
+        </section>
+      )}
       {error !== undefined && <TextBlock label="The error of this run with its stack" text={ownFramesFirst(error)} />}
       {dry_run && statements !== undefined && (
         <Statements statements={statements} omitted={replay.statements_omitted ?? 0} />
@@ -121,32 +128,29 @@ export function Statements({ statements, omitted }: StatementsProps) {
   const numbered = statements.map((statement, index) => ({ ...statement, number: index + 1 }));
   return (
     <section aria-labelledby="statements">
-      <h2 id="statements">SQL statements</h2>
-      <Rows
-        caption="Statements in the order in which they ran"
-        columns={[
-          { head: "Statement", cell: (statement) => <StatementText statement={statement} /> },
-          { head: "Rows", cell: ({ rows }) => rows ?? "failed" },
-        ]}
-        rows={numbered}
-        keyOf={({ number }) => number}
-      />
+      <h3 id="statements">SQL statements</h3>
+      <ol className="statements">
+        {numbered.map((statement) => (
+          <li key={statement.number}>
+            <StatementText statement={statement} />
+          </li>
+        ))}
+      </ol>
       {omitted > 0 && <Text c="dimmed">{omitted} more are not shown.</Text>}
     </section>
   );
 }
 
-function StatementText({ statement: { sql, values, values_omitted } }: { readonly statement: Statement }) {
+function StatementText({ statement: { sql, values, values_omitted, rows } }: { readonly statement: Statement }) {
   const more = values_omitted > 0 ? [`and ${values_omitted} more`] : [];
   const given = [...values.map((value) => JSON.stringify(value)), ...more].join(", ");
   return (
     <>
       <code>{sql}</code>
-      {given !== "" && (
-        <Text size="sm" c="dimmed">
-          Values: <code>{given}</code>
-        </Text>
-      )}
+      <span className="statement-rows" data-failed={rows === null}>
+        {rows === null ? "Failed" : rows === 1 ? "1 row" : `${rows} rows`}
+      </span>
+      {given !== "" && <code className="statement-values">{given}</code>}
     </>
   );
 }
@@ -155,7 +159,7 @@ function Queued({ notifications }: { readonly notifications: NonNullable<ReplayV
   if (notifications.length === 0) return null;
   return (
     <section aria-labelledby="queued">
-      <h2 id="queued">Notifications it would send</h2>
+      <h3 id="queued">Notifications it would send</h3>
       <TextBlock label="Notifications that the handler queued" text={JSON.stringify(notifications)} />
     </section>
   );

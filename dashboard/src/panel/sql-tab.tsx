@@ -42,7 +42,7 @@ export function SqlTab({ failure, handled, run }: Props) {
       )}
       {mayChange && (
         <Button variant="default" loading={dryRun.isPending} onClick={() => dryRun.mutate(event)}>
-          {dryRun.data === undefined ? "Run it dry" : "Run it dry again"}
+          Dry run
         </Button>
       )}
       {dryRun.isError && <Problem error={dryRun.error} title="The dry run could not be made" />}

@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import type { FailureView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
-import { outcomeLabel, toneOf } from "../parts/outcome.ts";
+import { outcomeTitle, toneOf } from "../parts/outcome.ts";
 import { TextBlock } from "../parts/text-block.tsx";
 import { milliseconds } from "../parts/time.tsx";
 import { timeParts, useTimeZone } from "../parts/time-zone.tsx";
@@ -84,7 +84,7 @@ function EntryOutcome({ moment }: { readonly moment: Extract<TimelineEntry, { ou
   return (
     <>
       <span className="outcome" data-tone={toneOf(outcome, response_status ?? undefined)}>
-        {outcomeLabel(outcome)}
+        {outcomeTitle(outcome)}
       </span>
       <span className="quiet">{milliseconds(duration_ms)}</span>
     </>

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FailureView } from "oncehook/admin-client";
 import { isStatus, slowApi } from "../client.ts";
+import { outcomeLabel } from "../parts/outcome.ts";
 import type { FinishedReplay } from "./failure-action-result.tsx";
 
 interface ReplayRequest {
@@ -41,7 +42,7 @@ export function useReplay(
     onSuccess: (replayed, { button }) => {
       const again = () => replay.mutate({ dry_run: false, button });
       onReplay({ replay: replayed, eventId, button, again, all });
-      if (!replayed.dry_run) onDone(`${eventId} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
+      if (!replayed.dry_run) onDone(`${eventId} was run now: ${outcomeLabel(replayed.outcome)}.`);
     },
     // A failure that is gone takes its buttons along, and any message beside them.
     onError: (error) => {

@@ -23,6 +23,13 @@ export function durationText(ms: number): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
+/** How long something took, such as `14.4 s`, `3 min 20 s` or `2 h 5 min`. */
+export function elapsedText(ms: number): string {
+  const [seconds, minutes, hours] = [Math.round(ms / 1_000), Math.floor(ms / 60_000), Math.floor(ms / 3_600_000)];
+  if (minutes === 0) return secondsText(ms);
+  return hours === 0 ? `${minutes} min ${seconds - 60 * minutes} s` : `${hours} h ${minutes - 60 * hours} min`;
+}
+
 /** A limit of some seconds or less, such as `6.67 s` or `200 ms`. */
 export function secondsText(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${THREE_DIGITS.format(ms / 1_000)} s`;

@@ -4,6 +4,8 @@ import type { ReactNode } from "react";
 
 interface Props {
   readonly title: string;
+  /** The id of what it is about, below the title. */
+  readonly id?: string | undefined;
   readonly size?: "md" | "xl";
   readonly isOpen: boolean;
   readonly close: () => void;
@@ -11,15 +13,15 @@ interface Props {
 }
 
 /** A dialog. Mantine's header is a `header` element, of which a page may have one. */
-export function Dialog({ title, size = "md", isOpen, close, children }: Props) {
+export function Dialog({ title, id, size = "md", isOpen, close, children }: Props) {
   return (
     <Modal.Root opened={isOpen} onClose={close} size={size}>
       <Modal.Overlay />
       <Modal.Content>
         <Modal.Body pt="md">
-          <Group justify="space-between" wrap="nowrap" mb="md">
-            <Modal.Title fw={700} fz="xl">
-              {title}
+          <Group justify="space-between" align="start" wrap="nowrap" mb="md">
+            <Modal.Title className="dialog-title">
+              {title} {id !== undefined && <code>{id}</code>}
             </Modal.Title>
             <Modal.CloseButton aria-label="Close" />
           </Group>

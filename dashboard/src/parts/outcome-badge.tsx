@@ -1,25 +1,14 @@
-import { Badge } from "@mantine/core";
+import { outcomeTitle, toneOf } from "./outcome.ts";
 
-interface Props {
-  readonly outcome: string;
-  /** The HTTP status that the platform got. */
-  readonly status?: number;
-}
+/** The states of deliveries and work beside the outcomes of callbacks. */
+const TONES = { delivered: "success", failed: "failed", waiting: "quiet", paused: "quiet" } as const;
 
-/** How a callback or an attempt ended, in words; the colour only repeats them. */
-export function OutcomeBadge({ outcome, status }: Props) {
+/** How a delivery or a run ended, as a mark and a word. */
+export function OutcomeBadge({ outcome }: { readonly outcome: string }) {
+  const tone = outcome in TONES ? TONES[outcome as keyof typeof TONES] : toneOf(outcome);
   return (
-    <Badge color={colorOf(outcome, status)} variant="light" tt="none" radius="sm">
-      {outcome.replaceAll("_", " ")}
-    </Badge>
+    <span className="outcome" data-tone={tone}>
+      {outcomeTitle(outcome)}
+    </span>
   );
-}
-
-/** Green: handled; grey: nothing is decided or to be done; orange: rejected; red: failed, the sender retries. */
-export function colorOf(outcome: string, status?: number): string {
-  if (outcome === "success" || outcome === "done" || outcome === "delivered") return "green";
-  if (outcome === "already_processed" || outcome === "ignored" || outcome === "handshake" || outcome === "accepted")
-    return "gray";
-  if (status !== undefined) return status >= 500 ? "red" : "orange";
-  return outcome === "refused" || outcome === "waiting" || outcome === "paused" ? "orange" : "red";
 }

@@ -22,7 +22,16 @@ const LABELS: Readonly<Record<string, string>> = {
   accepted_rejected: "accepted, rejected",
 };
 
-/** An outcome in words, as the page and the documentation have them. */
+/** An outcome in words, as it stands in a sentence. */
 export function outcomeLabel(outcome: string): string {
   return LABELS[outcome] ?? outcome.replaceAll("_", " ");
+}
+
+/** An outcome as a label: in a row or beside a number. */
+export function outcomeTitle(outcome: string): string {
+  return capitalised(outcomeLabel(outcome));
+}
+
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -19,7 +19,11 @@ export const PLACES = [
   {
     label: "Problems",
     icon: "problems",
-    pages: [{ to: "/problems", label: "Problems" }],
+    pages: [
+      { to: "/problems", label: "Problems" },
+      { to: "/problems/replays", label: "Bulk replays" },
+      { to: "/problems/backfills", label: "Backfills" },
+    ],
   },
   {
     label: "Sources",
@@ -48,6 +52,12 @@ export type Place = (typeof PLACES)[number];
 /** The place of an address; undefined for a page of no place. @param pathname below the page's base path */
 export function placeOf(pathname: string): Place | undefined {
   return PLACES.find(({ pages }) => pages.some(({ to }) => to === pathname || isBelow(pathname, to)));
+}
+
+/** The page of a place that has this address: the list of problems has that of each problem. */
+export function pageOf(pages: ReturnType<typeof pagesOf>, pathname: string): string | undefined {
+  const fitting = pages.map(({ to }) => to).filter((to) => to === pathname || isBelow(pathname, to));
+  return fitting.toSorted((one, other) => other.length - one.length)[0];
 }
 
 /** The pages of a place that this session has: the sandbox exists only outside production. */

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { createLink, Outlet, useLocation } from "@tanstack/react-router";
 import { type AnchorHTMLAttributes, type Ref, useEffect, useRef } from "react";
 import { IS_IN_APPLICATION } from "../mount.ts";
+import { isRunning, useReplays } from "../pages/problems/use-replays.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageLink } from "../parts/page-link.tsx";
 import { useIsSignedIn, useSession } from "../session.ts";
@@ -11,7 +12,7 @@ import { Brand } from "./brand.tsx";
 import { ConnectionBanner, ConnectionDot } from "./connection.tsx";
 import { EnvironmentBadge } from "./environment-badge.tsx";
 import { NoAccess } from "./no-access.tsx";
-import { PLACES, pagesOf, placeOf } from "./places.ts";
+import { PLACES, pageOf, pagesOf, placeOf } from "./places.ts";
 import { PROBLEM_COUNT } from "./problem-count.ts";
 import { SearchBox } from "./search-box.tsx";
 import { SessionMenu } from "./session-menu.tsx";
@@ -101,11 +102,15 @@ function Tabs() {
   const tabs = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another address has another tab.
   useEffect(() => {
-    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    const list = tabs.current;
+    const tab = list?.querySelector<HTMLElement>("[aria-current]");
+    // Not by scrollIntoView, after which the keyboard would begin at the tab instead of at the top of the page.
+    if (tab != null) list?.scrollTo({ left: tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2 });
   }, [pathname]);
   if (place === undefined) return null;
   const pages = pagesOf(place, session);
   if (pages.length < 2) return null;
+  const current = pageOf(pages, pathname);
   return (
     <nav ref={tabs} className="tabs" aria-label="Pages of this place">
       {pages.map(({ to, label }) => (
@@ -114,12 +119,19 @@ function Tabs() {
           to={to}
           underline="never"
           // The page of a source belongs to the list.
-          activeOptions={{ exact: to !== "/sources", includeSearch: false }}
+          activeOptions={{ exact: to !== current, includeSearch: false }}
           activeProps={{ "aria-current": "page" }}
         >
           {label}
+          {to === "/problems/replays" && <RunningReplays />}
         </PageLink>
       ))}
     </nav>
   );
+}
+
+function RunningReplays() {
+  const { data = [] } = useReplays();
+  const running = data.filter(isRunning).length;
+  return running > 0 && ` (${running} running)`;
 }

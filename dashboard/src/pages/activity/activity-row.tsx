@@ -2,7 +2,7 @@ import { VisuallyHidden } from "@mantine/core";
 import { memo } from "react";
 import { claimedBy } from "../../parts/claimed.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { outcomeLabel, toneOf } from "../../parts/outcome.ts";
+import { outcomeTitle, toneOf } from "../../parts/outcome.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { milliseconds } from "../../parts/time.tsx";
 import { type TimeZone, timeParts } from "../../parts/time-zone.tsx";
@@ -46,7 +46,7 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
       </Cell>
       <Cell name="outcome">
         <span className="outcome" data-tone={toneOf(outcome, response_status)}>
-          {outcomeLabel(outcome)}
+          {outcomeTitle(outcome)}
         </span>
       </Cell>
       <Cell name="reason" title={reason}>

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../client.ts";
 import { PanelFrame } from "../../panel/panel-frame.tsx";
-import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { BackfillProgress } from "./backfill-progress.tsx";
 
@@ -30,11 +29,6 @@ export function BackfillPanel({ id, close }: Props) {
       {data !== undefined && (
         <div className="panel-content">
           <BackfillProgress backfill={data} />
-          <p>
-            <PageLink to="/activity" search={{ source: data.handler }}>
-              Callbacks of {data.handler}
-            </PageLink>
-          </p>
         </div>
       )}
     </PanelFrame>

@@ -5,7 +5,6 @@ import { useCallback, useRef, useState } from "react";
 import { api } from "../../client.ts";
 import { itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
 import { ListEnd } from "../../parts/list-end.tsx";
-import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { Cell, ListRow, RowList, type RowListHandle, type RowPlace } from "../../parts/row-list.tsx";
@@ -14,8 +13,8 @@ import { useListKeys } from "../../parts/use-list-keys.ts";
 import { actorName, useMayChange } from "../../session.ts";
 import "./problems.css";
 import { BackfillPanel } from "./backfill-panel.tsx";
-import { backfillLabel, backfillTone } from "./backfill-progress.tsx";
-import { COUNT } from "./problem-text.ts";
+import { backfillTone } from "./backfill-progress.tsx";
+import { COUNT, WORK_STATES } from "./problem-text.ts";
 import { StartBackfill } from "./start-backfill.tsx";
 
 const route = getRouteApi("/inside/problems/backfills");
@@ -58,12 +57,6 @@ export function BackfillsPage() {
     <div className="list-page">
       <div className="list-top">
         <PageTitle title="Backfills">
-          <PageLink to="/problems/replays" underline="hover">
-            Bulk replays
-          </PageLink>
-          <PageLink to="/problems" underline="hover">
-            Problems
-          </PageLink>
           {mayChange && <Button onClick={() => setAsking(true)}>Start a backfill</Button>}
         </PageTitle>
       </div>
@@ -112,7 +105,7 @@ function BackfillRow({ backfill, index, top, isOpen }: RowProps) {
     <ListRow id={id} index={index} top={top} className="replay-row backfill-row" isOpen={isOpen}>
       <Cell name="state">
         <span className="outcome" data-tone={backfillTone(backfill)}>
-          {backfillLabel(backfill)}
+          {WORK_STATES[backfill.state]}
         </span>
       </Cell>
       <Cell name="what">

@@ -9,27 +9,24 @@ export interface EventLine {
   readonly name: string;
   /** The `open` of its panel in Activity. */
   readonly open: string;
-  readonly state: string;
-  readonly error: string | null;
-  /** In place of the error. */
+  /** Its state, attempts or error, where the other lines have another one. */
   readonly note?: ReactNode;
+  /** All of a note that the line may cut. */
+  readonly title?: string | undefined;
 }
-
-const STATES: Readonly<Record<string, string>> = { waiting: "waits for a retry" };
 
 /** Events that share a cause, a line each; their panel has their stacks. */
 export function EventLines({ label, lines }: { readonly label: string; readonly lines: readonly EventLine[] }) {
   return (
     <ol className="event-lines" aria-label={label}>
-      {lines.map(({ key, at, name, open, state, error, note }) => (
+      {lines.map(({ key, at, name, open, note, title }) => (
         <li key={key}>
           <Time at={at} />
-          <PageLink to="/activity" search={{ open }} underline="hover" className="event-id">
+          <PageLink to="/activity" search={{ open }} underline="hover" className="event-id" title={name}>
             {name}
           </PageLink>
-          <span className="quiet">{STATES[state] ?? state.replaceAll("_", " ")}</span>
-          <span className="quiet" title={error ?? undefined}>
-            {note ?? error?.replaceAll("`", "")}
+          <span className="quiet" title={title}>
+            {note}
           </span>
         </li>
       ))}

@@ -65,9 +65,10 @@ function FailureButtons({ problem, onDone, onReplay }: Props) {
         size="compact-sm"
         loading={replay.isPending}
         disabled={failure === undefined}
+        title={failure === undefined ? undefined : `Of ${failure.event_id}`}
         onClick={({ currentTarget }) => replay.mutate({ dry_run: true, button: currentTarget })}
       >
-        Dry run one
+        Dry run
       </Button>
       <StartReplayButton title={title} start={start} />
       {(replay.isError || start.isError) && (

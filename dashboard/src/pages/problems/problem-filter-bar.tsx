@@ -40,12 +40,12 @@ export function ProblemFilters({ search, problems, all, change }: Props) {
       <fieldset className="counts" aria-label="States">
         {([undefined, ...STATES] as const).map((state) => (
           <button
-            key={state ?? "current"}
+            key={state ?? "unresolved"}
             type="button"
             aria-pressed={search.state === state}
             onClick={() => change({ state })}
           >
-            {state === undefined ? "Current" : STATE_LABELS[state]}
+            {state === undefined ? "Unresolved" : STATE_LABELS[state]}
             <span className="number">
               {COUNT.format(problems.filter((problem) => isOfState(problem, state)).length)}
             </span>

@@ -11,7 +11,7 @@ import { Loading, Problem } from "../../parts/page-states.tsx";
 import { plain } from "../../parts/plain-message.ts";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
-import { Age, Time } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
 import { actorName } from "../../session.ts";
 import { type EventLine, EventLines } from "./event-lines.tsx";
 import { ProblemActions } from "./problem-actions.tsx";
@@ -51,7 +51,7 @@ export function ProblemPanel({ id, close }: Props) {
           <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
           <ProblemActions problem={problem} onDone={setMessage} onReplay={setReplayed} />
           <div className="panel-content">
-            {replay !== undefined && <ReplayResult replay={replay} hasLink />}
+            {replay !== undefined && <ReplayResult replay={replay} isInProblem />}
             {problem.kind === "refusal" && <RefusalFacts problem={problem} newest={events[0]} />}
             {problem.kind === "failure" && problem.count > 0 && <ProblemStack id={id} />}
             <Events problem={problem} events={events} />
@@ -169,9 +169,8 @@ function Events({ problem, events }: EventsProps) {
       <EventLines
         label="Events of this problem"
         lines={events.map((event, index) => {
-          const line = lineOf(event, index);
-          // The error is that of all lines, and stands above them.
-          return isFailure ? { ...line, error: null, note: <Attempts failure={failures.get(line.open)} /> } : line;
+          const line = lineOf(event, index, events[0]?.error);
+          return isFailure ? { ...line, note: <Attempts failure={failures.get(line.open)} /> } : line;
         })}
       />
     </section>
@@ -183,25 +182,30 @@ function Attempts({ failure }: { readonly failure: FailureView | undefined }): R
   const { attempts, state, next_attempt_at } = failure;
   return (
     <>
-      {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
+      Attempt {attempts}
+      {state === "exhausted" && ", retries exhausted"}
+      {state === "rejected" && ", rejected"}
       {state === "waiting" && next_attempt_at !== null && (
         <>
-          , retry <Age at={next_attempt_at} />
+          , retry <Time at={next_attempt_at} isShort />
         </>
       )}
     </>
   );
 }
 
-function lineOf(event: ProblemDetailView["events"][number], index: number): EventLine {
-  const { at, source, event_id, state, error, callback_id, notification_id } = event;
+type ProblemEvent = ProblemDetailView["events"][number];
+
+/** @param newest the error of the newest event, which stands above the lines */
+function lineOf(event: ProblemEvent, index: number, newest: string | null = null): EventLine {
+  const { at, source, event_id, error, callback_id, notification_id } = event;
   const hasEvent = source !== null && event_id !== null && callback_id === null;
   return {
     key: `${callback_id ?? notification_id ?? event_id} ${index}`,
     at,
-    name: event_id ?? `callback ${callback_id}`,
+    name: event_id ?? `Callback ${callback_id}`,
     open: hasEvent ? openOf({ source, event_id }) : String(callback_id),
-    state: state === "dead" ? "failed" : state,
-    error,
+    note: error === null || error === newest ? undefined : plain(error),
+    title: error ?? undefined,
   };
 }

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import type { ProblemView } from "oncehook/admin-client";
 import { memo } from "react";
+import { capitalised } from "../../parts/outcome.ts";
 import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
@@ -38,13 +39,15 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
     <ListRow id={id} index={index} top={top} className={`problem-row${isPlain ? " plain" : ""}`} isOpen={isOpen}>
       <Cell name="outcome">
         <span className="outcome" data-tone={state === "resolved" ? "quiet" : tone}>
-          {label}
+          {capitalised(label)}
         </span>
       </Cell>
       <Cell name="what" title={`${what}: ${why}`}>
         {what} <span className="quiet">{why}</span>
       </Cell>
-      <Cell name="source">{source}</Cell>
+      <Cell name="source" title={source}>
+        {source}
+      </Cell>
       <Cell name="count">{state === "resolved" ? "–" : countText(problem)}</Cell>
       <Cell name="first">
         <Age at={kind === "refusal" ? since : first_seen} />

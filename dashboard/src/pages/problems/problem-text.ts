@@ -51,4 +51,7 @@ export function allOf(verb: string, { count, at_least }: Pick<ProblemView, "coun
   return count === 1 ? `${verb} 1` : `${verb} all ${COUNT.format(count)}`;
 }
 
+/** The states of bulk replays and backfills. */
+export const WORK_STATES = { running: "Running", paused: "Paused", cancelled: "Cancelled", done: "Done" } as const;
+
 export const COUNT = new Intl.NumberFormat();

@@ -4,7 +4,6 @@ import type { ProblemListView, ProblemView } from "oncehook/admin-client";
 import { useCallback, useRef } from "react";
 import { api } from "../../client.ts";
 import { Copy } from "../../parts/copy.tsx";
-import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RowList, type RowListHandle, SkipToList } from "../../parts/row-list.tsx";
@@ -16,7 +15,6 @@ import { ProblemPanel } from "./problem-panel.tsx";
 import { PROBLEM_HEADS, ProblemRow } from "./problem-row.tsx";
 import "./problems.css";
 import { useProblems, useStillOrder } from "./use-problems.ts";
-import { isRunning, useReplays } from "./use-replays.ts";
 
 const route = getRouteApi("/inside/problems");
 const COMMAND = "npx oncehook problems";
@@ -51,7 +49,6 @@ export function ProblemsPage() {
       <SkipToList />
       <div className="list-top">
         <PageTitle title="Problems">
-          <ReplaysLink />
           <FailureExport />
         </PageTitle>
         <ProblemFilters search={search} problems={ofFilters} all={ordered} change={change} />
@@ -89,17 +86,6 @@ export function ProblemsPage() {
         {open !== undefined && <ProblemPanel key={open} id={open} close={close} />}
       </div>
     </div>
-  );
-}
-
-/** Replays of many events, of which some may run. */
-function ReplaysLink() {
-  const { data = [] } = useReplays();
-  const running = data.filter(isRunning).length;
-  return (
-    <PageLink to="/problems/replays" underline="hover">
-      Bulk replays{running > 0 && ` (${running} running)`}
-    </PageLink>
   );
 }
 

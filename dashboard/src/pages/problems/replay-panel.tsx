@@ -4,9 +4,10 @@ import type { FailureView, PageOf } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { openOf } from "../../panel/opened.ts";
 import { PanelFrame } from "../../panel/panel-frame.tsx";
-import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
+import { plain } from "../../parts/plain-message.ts";
 import { EventLines } from "./event-lines.tsx";
+import { ReplayFacts } from "./replay-facts.tsx";
 import { ReplayResult } from "./replay-result.tsx";
 import { UnreplayedEvents } from "./unreplayed-events.tsx";
 import { useReplayedEvents } from "./use-replayed-events.ts";
@@ -36,13 +37,7 @@ export function ReplayPanel({ id, close }: Props) {
       {replay.data !== undefined && (
         <div className="panel-content">
           <ReplayResult replay={replay.data} />
-          {replay.data.filter.problem !== undefined && (
-            <p>
-              <PageLink to="/problems/$id" params={{ id: replay.data.filter.problem }}>
-                Its problem
-              </PageLink>
-            </p>
-          )}
+          <ReplayFacts replay={replay.data} />
           {replay.data.scope === "failures" && <FailedAgain id={id} failed={replay.data.failed} />}
           {replay.data.scope === "events" && replay.data.failed + replay.data.skipped > 0 && (
             <UnreplayedEvents id={id} />
@@ -75,8 +70,8 @@ function FailedAgain({ id, failed }: { readonly id: number; readonly failed: num
           at: failure.last_failed_at,
           name: failure.event_id,
           open: openOf(failure),
-          state: failure.state,
-          error: failure.error.split("\n", 1)[0] ?? null,
+          note: plain(failure.error.split("\n", 1)[0] ?? ""),
+          title: failure.error,
         }))}
       />
       {list.isSuccess && failures.length < failed && !list.hasNextPage && (

@@ -5,6 +5,7 @@ import type { Tone } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Time } from "../../parts/time.tsx";
 import { actorName } from "../../session.ts";
+import { COUNT, WORK_STATES } from "./problem-text.ts";
 import { WorkActions } from "./work-actions.tsx";
 
 /** Red where any event failed again, green only where all of them have ended without one. */
@@ -14,40 +15,36 @@ export function replayTone({ state, failed }: BulkReplayView): Tone {
 }
 
 export function replayLabel({ scope, state, failed }: BulkReplayView): string {
-  if (failed === 0 || state !== "done") return state;
+  if (failed === 0 || state !== "done") return WORK_STATES[state];
   return scope === "events" ? `${failed} failed` : `${failed} failed again`;
 }
 
 interface Props {
   readonly replay: BulkReplayView;
-  /** Whether it links to the events that failed again. */
-  readonly hasLink?: boolean;
+  /** Whether it is shown in its problem: with who started it, and with links to its own page. */
+  readonly isInProblem?: boolean;
 }
 
 /** How far a bulk replay is, or how it ended, in place. */
-export function ReplayResult({ replay, hasLink = false }: Props) {
-  const { id, scope, total, done, succeeded, already_handled, failed, skipped, state, started_at, created_by } = replay;
+export function ReplayResult({ replay, isInProblem = false }: Props) {
+  const { id, total, done, failed, state, started_at, created_by } = replay;
   const tone = replayTone(replay);
   const percent = total === 0 ? 100 : Math.round((done / total) * 100);
   return (
     <section className="result-line replay-result" data-tone={tone} aria-label="Bulk replay">
-      <p role="status">
-        {WORDS[state]}: {done} of {total}. {succeeded} succeeded,{" "}
-        {scope === "events"
-          ? `${skipped} skipped, ${failed} failed.`
-          : `${already_handled} already handled, ${failed} failed again.`}
-      </p>
+      <p role="status">{sentenceOf(replay)}</p>
       <Progress
         value={percent}
         size="sm"
-        color={tone === "failed" ? "red" : tone === "success" ? "green" : "accent"}
+        color={tone === "quiet" ? "accent" : `var(--${tone})`}
         aria-label={`${done} of ${total} done`}
       />
-      <p className="quiet">
-        Started <Time at={started_at} relative /> by {actorName(created_by)}
-        {replay.reason === null ? "." : `: ${replay.reason}`}
-      </p>
-      {hasLink && failed > 0 && (
+      {isInProblem && (
+        <p className="quiet">
+          Started <Time at={started_at} relative /> by {actorName(created_by)}.
+        </p>
+      )}
+      {isInProblem && failed > 0 && (
         <p>
           <PageLink to="/problems/replays/$id" params={{ id: String(id) }}>
             View the {failed} that failed again
@@ -62,4 +59,16 @@ export function ReplayResult({ replay, hasLink = false }: Props) {
   );
 }
 
-const WORDS = { running: "Replaying", paused: "Paused", cancelled: "Cancelled", done: "Replayed" } as const;
+/** Such as `41 of 41 replayed, none failed again.`; the rest of them were handled. */
+function sentenceOf({ scope, total, done, already_handled, failed, skipped, state }: BulkReplayView): string {
+  const before = state === "done" ? "" : `${WORK_STATES[state]}: `;
+  const parts = [
+    `${COUNT.format(done)} of ${COUNT.format(total)} replayed`,
+    ...(scope === "events" ? [`${countOf(skipped)} skipped`] : []),
+    ...(already_handled > 0 ? [`${COUNT.format(already_handled)} already handled`] : []),
+    `${countOf(failed)} failed${scope === "events" ? "" : " again"}`,
+  ];
+  return `${before}${parts.join(", ")}.`;
+}
+
+const countOf = (count: number) => (count === 0 ? "none" : COUNT.format(count));

@@ -44,14 +44,7 @@ export function ReplaysPage() {
   return (
     <div className="list-page">
       <div className="list-top">
-        <PageTitle title="Bulk replays">
-          <PageLink to="/problems/backfills" underline="hover">
-            Backfills
-          </PageLink>
-          <PageLink to="/problems" underline="hover">
-            Problems
-          </PageLink>
-        </PageTitle>
+        <PageTitle title="Bulk replays" />
       </div>
       <div className="list-body">
         {list.isPending && <Loading what="the bulk replays" />}

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { api } from "../../client.ts";
 import { openOf } from "../../panel/opened.ts";
 import { itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
+import { plain } from "../../parts/plain-message.ts";
 import { EventLines } from "./event-lines.tsx";
 
 /** The handled events that a bulk replay did not run, each with its reason. */
@@ -17,8 +18,8 @@ export function UnreplayedEvents({ id }: { readonly id: number }) {
           at: event.at,
           name: event.event_id,
           open: openOf(event),
-          state: event.kind,
-          error: event.error.split("\n", 1)[0] ?? null,
+          note: `${event.kind === "skipped" ? "Skipped" : "Failed"}: ${plain(event.error.split("\n", 1)[0] ?? "")}`,
+          title: event.error,
         }))}
       />
       {list.hasNextPage && (

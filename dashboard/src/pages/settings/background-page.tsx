@@ -1,7 +1,6 @@
 import type { BackgroundName, BackgroundView } from "oncehook/admin-client";
 import { durationText } from "../../parts/amount.ts";
 import type { Tone } from "../../parts/outcome.ts";
-import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
@@ -42,11 +41,7 @@ export function BackgroundPage() {
   const background = useBackground();
   return (
     <>
-      <PageTitle title="Background work" description="Rounds of this process; callbacks come before them.">
-        <PageLink to="/problems/replays" underline="hover">
-          Bulk replays
-        </PageLink>
-      </PageTitle>
+      <PageTitle title="Background work" description="Rounds of this process; callbacks come before them." />
       {background.isPending && <Loading what="the background work" />}
       {background.isError && (
         <Problem
