@@ -41,6 +41,8 @@ const KINDS: readonly (readonly [name: string, query: () => string])[] = [
   ["exact: an order id of one callback", () => `order-${someRow()}`],
   ["exact: an event id", () => `id:evt_${someRow()}`],
   ["exact: a request id", () => `request-${someRow()}`],
+  ["exact: an e-mail", () => `ada-${someRow()}@example.com`],
+  ["exact: a delivery id in a header", () => `delivery-${someRow()}`],
   ["exact: a path and its value", () => `data.order_id:order-${someRow()}`],
   ["exact: an order id, in one day", () => `order-${someRow()} since:20d until:19d`],
   ["prefix: how an order id begins", () => `data.order_id:order-${String(someRow()).slice(0, 4)}*`],

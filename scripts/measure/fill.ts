@@ -108,8 +108,9 @@ function callbacks({ numbers, time, filler }: Stretch): string {
     CASE WHEN n % 50 = 3 THEN NULL ELSE ${eventId} END,
     CASE WHEN n % 3 = 0 THEN 'payment_notify' WHEN n % 5000 = 1 THEN 'user_authorized' ELSE 'webhook_message' END,
     'POST', '/api/platform/callback', '192.0.2.' || (n % 200),
-    '{"content-type":"application/json","x-signature":"[masked]"}',
-    '{"event_id":"evt_' || n || '","data":{"order_id":"Order-' || n || '","note":"' || ${filler} || '"}}',
+    '{"content-type":"application/json","x-github-delivery":"delivery-' || n || '","x-signature":"[masked]"}',
+    '{"event_id":"evt_' || n || '","data":{"order_id":"Order-' || n || '","email":"ada-' || n || '@example.com",' ||
+      '"note":"' || ${filler} || '"}}',
     ${outcome}, ${status}, '{"status":"success"}', 3.5,
     CASE WHEN ${outcome} = 'success' THEN 1 ELSE 0 END FROM g`;
 }
