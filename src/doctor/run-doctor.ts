@@ -204,19 +204,21 @@ const CHECK_NAME = "notifications";
 async function checkNotifications(config: Config): Promise<Finding[]> {
   const { webhook, email, alertChannels } = config.notifications;
   const { slack, teams, discord, pagerDuty } = alertChannels;
-  const urls = [webhook?.url, email?.url, slack, teams, discord, pagerDuty?.url].filter(
-    (url) => typeof url === "string",
-  );
+  const channels = Object.entries({
+    ...{ webhook: webhook?.url, email: email?.url, Slack: slack, Teams: teams, Discord: discord },
+    PagerDuty: pagerDuty?.url,
+  });
   const read = await orConfigError(trustedCertificates(config));
   const findings = read instanceof ConfigError ? read.problems.map((problem) => failure(CHECK_NAME, problem)) : [];
-  findings.push(...(await Promise.all(urls.map((url) => checkHost(url, config)))));
+  const checked = channels.map(([channel, url]) => (typeof url === "string" ? checkHost(channel, url, config) : []));
+  findings.push(...(await Promise.all(checked)).flat());
   if (webhook !== null || email !== null) return findings;
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
 }
 
-/** Names only the origin: the rest of the address may be a secret. */
-async function checkHost(url: string, { notifications }: Config): Promise<Finding> {
-  const { protocol, host, hostname } = new URL(url);
+/** Names the channel: all of the address may be a secret. */
+async function checkHost(channel: string, url: string, { notifications }: Config): Promise<Finding> {
+  const { hostname } = new URL(url);
   const addresses = createAllowedAddresses(notifications.allowAddresses);
   const name = hostname.replace(/^\[|\]$/g, "");
   try {
@@ -224,9 +226,9 @@ async function checkHost(url: string, { notifications }: Config): Promise<Findin
     await new Promise<void>((resolve, reject) =>
       addresses.lookup(name, { all: true }, (error) => (error === null ? resolve() : reject(error))),
     );
-    return ok(CHECK_NAME, `${protocol}//${host} has an address they may go to`);
+    return ok(CHECK_NAME, `${channel}: its host has an allowed address`);
   } catch (error) {
-    return failure(CHECK_NAME, errorReason(error));
+    return failure(CHECK_NAME, `${channel}: ${errorReason(error)}`);
   }
 }
 

@@ -120,12 +120,12 @@ describe("oncehook doctor", () => {
       },
       async (_receiver, run) => {
         const { code, stdout } = await run("doctor");
-        expect(stdout).toMatch(/FAILURE +notifications: 127\.0\.0\.1 is not a public address/);
+        expect(stdout).toMatch(/FAILURE +notifications: webhook: 127\.0\.0\.1 is not a public address/);
         expect(code).toBe(1);
       },
     ));
 
-  it("doctor shows only the origin of a webhook's address, since its path may be a secret", () =>
+  it("doctor names a webhook by its channel, since its address may be a secret", () =>
     withCommand(
       {
         NOTIFY_WEBHOOK_URL: "https://127.0.0.1:9/services/the-secret-of-this-hook",
@@ -134,7 +134,7 @@ describe("oncehook doctor", () => {
       },
       async (_receiver, run) => {
         const { stdout } = await run("doctor");
-        expect(stdout).toContain("notifications: https://127.0.0.1:9 has an address they may go to");
+        expect(stdout).toContain("notifications: webhook: its host has an allowed address");
         expect(stdout).not.toContain("the-secret-of-this-hook");
       },
     ));
@@ -142,7 +142,7 @@ describe("oncehook doctor", () => {
   it("doctor checks the addresses of alerts, beside the log of all other notifications", () =>
     withCommand({ ALERT_SLACK_URL: "https://127.0.0.1:9/services/a-secret" }, async (_receiver, run) => {
       const { code, stdout } = await run("doctor");
-      expect(stdout).toMatch(/FAILURE +notifications: 127\.0\.0\.1 is not a public address/);
+      expect(stdout).toMatch(/FAILURE +notifications: Slack: 127\.0\.0\.1 is not a public address/);
       expect(stdout).toContain("notifications: go to the log");
       expect(code).toBe(1);
     }));

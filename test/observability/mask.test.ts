@@ -102,6 +102,23 @@ describe("masked bodies", () => {
     expect(body('{"c\\u006fde":"c","a":"\\u0034111111111111111"}')).toBe('{"c\\u006fde":"[masked]","a":"[masked]"}');
   });
 
+  it("the state of a thing in JSON is shown where it is in words, and masked where it may be a secret", () => {
+    for (const shown of ['"open"', '"IN_PROGRESS"', '"ready for review"', '"CA"', "null", "true", "3"])
+      expect(body(`{"state":${shown},"id":1}`)).toBe(`{"state":${shown},"id":1}`);
+    for (const hidden of [
+      '"xyzABCdef"',
+      '"af0ifjsldkj"',
+      `"${"a".repeat(21)}"`,
+      '"op\\u0065n"',
+      "12345678",
+      '["open"]',
+      '{"a":"b"}',
+    ])
+      expect(body(`{"state": ${hidden},"id":1}`)).toBe('{"state": "[masked]","id":1}');
+    expect(body("state=open&name=Ada+L")).toBe("state=[masked]&name=Ada+L");
+    expect(createMask({ keys: ["state"] }).body(Buffer.from('{"state":"open"}'))).toBe('{"state":"[masked]"}');
+  });
+
   it("masking shows a form with its secrets masked", () => {
     expect(body("code=abc&state=&data[token]=t&name=Ada+L")).toBe(
       "code=[masked]&state=[masked]&data[token]=[masked]&name=Ada+L",

@@ -19,12 +19,25 @@ const SHORTEST_NUMBER = 8;
 const SEPARATOR = /[=:]/;
 const INNER = /^\s*(?:\{|\[(?!masked\]))/;
 
+/**
+ * A state of an order or a pull request: some words of letters, in one case each. A state of OAuth is one random text, and
+ * stands in addresses and forms.
+ */
+const WORD = "(?:[a-z]{1,20}|[A-Z]{1,20}|[A-Z][a-z]{1,19})";
+const NAMED_STATE = new RegExp(`(?:"${WORD}(?:[ _-]${WORD}){0,3}"|null|true|false|-?\\d{1,4})(?=\\s*[,}\\]])`, "y");
+
 /** Costs of a string beside its characters; a key; its escapes; a look for patterns; a look for pairs. */
 const STRING = 12;
 const KEY = 60;
 const ESCAPED = 64;
 const SHAPED = 48;
 const PAIRED = 16;
+
+export interface KeyNames {
+  readonly isSecretKey: (key: string) => boolean;
+  /** Whether its value is a secret only where it names no state. */
+  readonly isStateKey: (key: string) => boolean;
+}
 
 export type JsonMask = ReturnType<typeof createJsonMask>;
 
@@ -34,7 +47,7 @@ export type JsonMask = ReturnType<typeof createJsonMask>;
  * the same way. Anything open is masked to its end.
  * @param pairs for strings, which may be texts or addresses
  */
-export function createJsonMask(isSecretKey: (key: string) => boolean, patterns: SecretPatterns, pairs: PairMask) {
+export function createJsonMask({ isSecretKey, isStateKey }: KeyNames, patterns: SecretPatterns, pairs: PairMask) {
   function mask(text: string, budget: MaskBudget, level: number): string | undefined {
     if (!budget.take(text.length)) return undefined;
     // One look at the whole text saves one at each string, save for those that are spelled with escapes.
@@ -60,7 +73,8 @@ export function createJsonMask(isSecretKey: (key: string) => boolean, patterns: 
       const isKey = text.charCodeAt(colon) === COLON;
       if (!budget.take(STRING + (isKey ? KEY + close - open : 0))) return undefined;
       at = close;
-      const isSecret = isKey && isSecretKey(unescaped(text.slice(open + 1, close - 1)));
+      const key = isKey ? unescaped(text.slice(open + 1, close - 1)) : "";
+      const isSecret = isKey && isSecretKey(key) && !(isStateKey(key) && isNamedState(text, colon));
       if (!isClean || hasEscapes || (!isKey && mayPair(open, close))) {
         const raw = text.slice(open, close);
         const shown = string(raw, isClean, budget, isKey ? MAX_LEVELS : level);
@@ -112,6 +126,11 @@ export function createJsonMask(isSecretKey: (key: string) => boolean, patterns: 
 
   /** @returns undefined where the work would be too much */
   return (text: string, budget: MaskBudget) => mask(text, budget, 0);
+}
+
+function isNamedState(text: string, colon: number): boolean {
+  NAMED_STATE.lastIndex = afterBlanks(text, colon + 1);
+  return NAMED_STATE.test(text);
 }
 
 /** Tells, for strings from the first to the last, whether one has a separator between its quotes. */

@@ -5,7 +5,7 @@ import { MaskBudget } from "./mask-limits.ts";
 import { createParameterMask } from "./parameter-mask.ts";
 import { createSecretPatterns, MASKED } from "./secret-patterns.ts";
 import { SecretValues } from "./secret-values.ts";
-import { mayBeCredential, sensitiveHeaders, sensitiveKeys } from "./sensitive-names.ts";
+import { mayBeCredential, sensitiveHeaders, sensitiveKeys, stateKeys } from "./sensitive-names.ts";
 import { createPairMask, createTextMask, type TextMask } from "./text-mask.ts";
 
 export interface MaskOptions {
@@ -36,7 +36,7 @@ export function createMask({ headers = [], keys = [], secretValues = [], onlyHar
   const patterns = createSecretPatterns(secrets);
   const pairs = createPairMask(isSecretKey);
   const text = createTextMask(pairs, patterns);
-  const jsonText = createJsonMask(isSecretKey, patterns, pairs);
+  const jsonText = createJsonMask({ isSecretKey, isStateKey: stateKeys(keys) }, patterns, pairs);
   const { parameters, url } = createParameterMask(isSecretKey, patterns, text);
   const strictUrl = onlyHarmless ? createParameterMask(() => true, patterns, text).url : url;
   const body = createBodyMask(jsonText, parameters, text, patterns);

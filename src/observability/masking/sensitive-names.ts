@@ -97,6 +97,12 @@ export function sensitiveKeys(configured: readonly string[]): (key: string) => b
   );
 }
 
+/** Tells the JSON keys whose values may name the state of something, unless the configuration hides them. */
+export function stateKeys(configured: readonly string[]): (key: string) => boolean {
+  const isConfigured = configured.some((key) => plain(key) === "state");
+  return (key) => !isConfigured && plain(key) === "state";
+}
+
 function namesSecret(name: string, plainName: string): boolean {
   if (name.length > LONGEST_NAME) return true;
   if (!MAY_BE.test(plainName)) return false;
