@@ -56,7 +56,7 @@ export const THEME = createTheme({
     TextInput: { defaultProps: { size: "xs" } },
     NativeSelect: { defaultProps: { size: "xs" } },
     NumberInput: { defaultProps: { size: "xs" } },
-    PasswordInput: { defaultProps: { size: "sm" } },
+    PasswordInput: { defaultProps: { size: "xs" } },
     SegmentedControl: { defaultProps: { size: "xs", withItemsBorders: false } },
     Textarea: { defaultProps: { size: "sm" } },
   },

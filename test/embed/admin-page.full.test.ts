@@ -56,7 +56,10 @@ it(
       await page.goto(MOUNT);
       await page.getByRole("heading", { name: "Outcomes" }).waitFor();
       await expectShown(page.getByText("operator@shop.example, operator").first());
-      expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+      await page.locator(".session").click();
+      await expectShown(page.getByRole("menuitem", { name: "Dark" }));
+      expect(await page.getByRole("menuitem", { name: "Sign out" }).count()).toBe(0);
+      await page.keyboard.press("Escape");
       expect(await page.getByRole("link", { name: "Sandbox" }).count()).toBe(0);
       await page.getByRole("link", { name: "Activity" }).click();
       await page.getByText("Live", { exact: true }).waitFor();

@@ -34,14 +34,14 @@ export function SignInPage() {
               {data?.oidc_label ?? "Sign in with your organisation"}
             </Button>
           )}
-          {methods.includes("token") && <TokenForm />}
+          {methods.includes("token") && <TokenForm environment={data?.environment ?? null} />}
         </Stack>
       </Paper>
     </Center>
   );
 }
 
-function TokenForm() {
+function TokenForm({ environment }: { readonly environment: string | null }) {
   const router = useRouter();
   const queries = useQueryClient();
   const { back } = signInSearch(route.useSearch());
@@ -63,7 +63,7 @@ function TokenForm() {
         <PasswordInput
           name="token"
           label="Admin token"
-          description="ADMIN_TOKEN of the receiver; in development it is in data/, and the start says so."
+          description={`The value of ADMIN_TOKEN${environment === "development" ? ", generated into data/secrets.development.json" : ""}.`}
           autoComplete="current-password"
           required
           withAsterisk={false}

@@ -40,7 +40,7 @@ export function CallbackForm(props: CallbackFormProps) {
   return (
     <div className="sandbox-form">
       <Stack>
-        <Group align="end">
+        <div className="sandbox-fields">
           {children}
           <NativeSelect
             label="Signature"
@@ -49,7 +49,7 @@ export function CallbackForm(props: CallbackFormProps) {
               setSign(SIGNATURES.find(({ value }) => value === currentTarget.value)?.value ?? "right")
             }
           />
-        </Group>
+        </div>
         <Textarea
           label="Body, as it is signed and sent"
           description={hint}
@@ -57,6 +57,7 @@ export function CallbackForm(props: CallbackFormProps) {
           onChange={({ currentTarget }) => onBody(currentTarget.value)}
           autosize
           minRows={6}
+          maxRows={24}
           // While typing: a line that appeared on blur would move the button from under the pointer.
           error={warning}
           autoComplete="off"
@@ -69,7 +70,8 @@ export function CallbackForm(props: CallbackFormProps) {
           {renew}
         </Group>
       </Stack>
-      <div>
+      <div className="sandbox-response">
+        {send.isIdle && <h3>Response</h3>}
         {send.isError && <Problem error={send.error} title="It could not be sent" />}
         {send.data !== undefined && <SandboxResult result={send.data} />}
         {send.isIdle && <p className="sandbox-empty">The response will be here.</p>}

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, Stack } from "@mantine/core";
+import { Button, NativeSelect } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { slowApi } from "../../client.ts";
@@ -19,7 +19,7 @@ export function Composer({ chosen, events, sources }: ComposerProps) {
   const [name, setName] = useState(chosen ?? sources[0]?.source ?? BUILT_IN.value);
   const source = sources.find((one) => one.source === name);
   return (
-    <Stack component="section" aria-label="Compose a callback">
+    <section className="sandbox" aria-label="Compose a callback">
       <h2>A callback</h2>
       {sources.length > 0 && (
         <NativeSelect
@@ -31,7 +31,7 @@ export function Composer({ chosen, events, sources }: ComposerProps) {
         />
       )}
       {source === undefined ? <BuiltInCallback events={events} /> : <SourceCallback key={name} source={source} />}
-    </Stack>
+    </section>
   );
 }
 

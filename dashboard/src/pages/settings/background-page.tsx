@@ -1,6 +1,6 @@
 import type { BackgroundName, BackgroundView } from "oncehook/admin-client";
 import { durationText } from "../../parts/amount.ts";
-import type { Tone } from "../../parts/outcome.ts";
+import { capitalised, type Tone } from "../../parts/outcome.ts";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
@@ -26,14 +26,43 @@ const WORK: Readonly<Record<BackgroundName, readonly [label: string, does: strin
   rollups: ["Counts", "The numbers of the overview"],
 };
 
+/** Between rounds so near to each other, the time of the next one says nothing. */
+const OFTEN_MS = 5_000;
+const NONE = <span className="none">–</span>;
 const COLUMNS: readonly Column<Item>[] = [
   { head: "Work", cell: ({ name }) => WORK[name][0] },
   { head: "State", cell: (item) => <State item={item} /> },
   { head: "Does", cell: ({ name }) => <span className="quiet">{WORK[name][1]}</span> },
-  { head: "At least every", cell: ({ every_ms }) => (every_ms === null ? "–" : durationText(every_ms)) },
-  { head: "Last round", cell: ({ last_started_at }) => <Time at={last_started_at} /> },
-  { head: "Duration", cell: ({ last_duration_ms }) => milliseconds(last_duration_ms) },
-  { head: "Next round", cell: ({ next_at }) => <Time at={next_at} /> },
+  {
+    head: "At least every",
+    cell: ({ every_ms }) => (every_ms === null ? NONE : <span className="every">{durationText(every_ms)}</span>),
+  },
+  {
+    head: "Last round",
+    cell: ({ last_started_at: at }) =>
+      at === null ? (
+        NONE
+      ) : (
+        <span className="last">
+          <Time at={at} />
+        </span>
+      ),
+  },
+  {
+    head: "Duration",
+    cell: ({ last_duration_ms }) => <span className="number">{milliseconds(last_duration_ms)}</span>,
+  },
+  {
+    head: "Next round",
+    cell: ({ next_at: at, every_ms }) =>
+      at === null || (every_ms !== null && every_ms <= OFTEN_MS) ? (
+        NONE
+      ) : (
+        <span className="next">
+          <Time at={at} />
+        </span>
+      ),
+  },
 ];
 
 /** The work of this process beside the callbacks. */
@@ -59,11 +88,11 @@ export function BackgroundPage() {
   );
 }
 
-/** Work that has had nothing to do yet is not shown as work that has run well. */
+/** Only a failed round has a colour: waiting is no success. */
 function stateOf({ state, last_failed, last_started_at }: Item): [label: string, tone: Tone] {
-  if (last_failed) return ["failed", "failed"];
-  if (state === "waiting" && last_started_at === null) return ["no round yet", "quiet"];
-  return [state, state === "off" ? "quiet" : "success"];
+  if (last_failed) return ["Failed", "failed"];
+  if (state === "waiting" && last_started_at === null) return ["No round yet", "quiet"];
+  return [capitalised(state), "quiet"];
 }
 
 function State({ item }: { readonly item: Item }) {

@@ -1,4 +1,4 @@
-import { Anchor, Button, TextInput } from "@mantine/core";
+import { Anchor, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ConfigurationView } from "oncehook/admin-client";
@@ -9,8 +9,6 @@ import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { configurationSearch } from "../../search.ts";
-import { actorName, useSession } from "../../session.ts";
-import { useSignOut } from "../../sign-out.ts";
 import "./settings.css";
 
 type Value = ConfigurationView["values"][number];
@@ -18,7 +16,7 @@ type Value = ConfigurationView["values"][number];
 const route = getRouteApi("/inside/settings");
 const ORIGINS: Readonly<Record<Value["origin"], string>> = {
   default: "Default",
-  environment: "Environment",
+  environment: "Environment variable",
   env_file: ".env file",
   generated: "Generated",
   code: IS_IN_APPLICATION ? "Code" : "Configuration file",
@@ -45,7 +43,6 @@ export function ConfigurationPage() {
         <Anchor href={`${BASE_PATH}/api/v1/openapi.json`} target="_blank" rel="noreferrer">
           API reference
         </Anchor>
-        {!IS_IN_APPLICATION && <SignOut />}
       </PageTitle>
       {configuration.isPending && <Loading what="the configuration" />}
       {configuration.isError && (
@@ -82,29 +79,14 @@ export function ConfigurationPage() {
 }
 
 function About({ configuration }: { readonly configuration: ConfigurationView }) {
-  const { environment, version, database } = configuration;
-  const { actor, role } = useSession();
+  const { environment, version } = configuration;
   return (
     <Facts
       of={[
         ["Environment", environment],
         ["Version", version],
-        ["Database", database],
-        ["Signed in as", `${actorName(actor)}, ${role}`],
       ]}
     />
-  );
-}
-
-function SignOut() {
-  const leave = useSignOut();
-  return (
-    <>
-      <Button size="compact-sm" variant="default" loading={leave.isPending} onClick={() => leave.mutate()}>
-        Sign out
-      </Button>
-      {leave.isError && <Problem error={leave.error} title="The session could not be ended" />}
-    </>
   );
 }
 

@@ -14,6 +14,7 @@ type Area = StorageView["areas"][number];
 type Retention = StorageView["retention"];
 
 const COUNT = new Intl.NumberFormat();
+const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const LABELS: Readonly<Record<Area["area"], string>> = {
   callbacks: "Callback log",
   originals: "Originals",
@@ -79,8 +80,11 @@ function Areas({ storage: { database, areas, retention } }: { readonly storage: 
     {
       head: "Share",
       cell: ({ bytes }) => (
-        <span className="share" aria-hidden="true">
-          {bytes > 0 && <span style={{ width: `${(bytes / all) * 100}%` }} />}
+        <span className="share-cell">
+          <span className="share" aria-hidden="true">
+            {bytes > 0 && <span style={{ width: `${(bytes / all) * 100}%` }} />}
+          </span>
+          <span className="number quiet">{PERCENT.format(bytes / all)}</span>
         </span>
       ),
     },
