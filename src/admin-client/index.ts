@@ -52,6 +52,7 @@ export {
   fromPathSegment,
   type OutcomeCounts,
   outcomeCounts,
+  outcomeGroup,
   outcomeStatus,
   queryWords,
   type SplitError,

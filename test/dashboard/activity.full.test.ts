@@ -207,6 +207,12 @@ it(
         const head = page.getByRole("complementary", { name: "Callback" }).locator(".panel-id");
         await expect.poll(() => head.textContent()).toBe("evt_forgedunverified");
         expect(new URL(page.url()).searchParams.get("outcome")).toBe("refused");
+        // One of the outcomes of a group: its segment is pressed, and all counts stay, with their time.
+        await page.goto("/activity?outcome=success");
+        const counts = page.getByRole("group", { name: "Outcomes" });
+        await expectShown(counts.getByRole("button", { name: "Handled 1", pressed: true }));
+        await expectShown(counts.getByRole("button", { name: "Refused 2", pressed: false }));
+        await expectShown(counts.getByText("Last 30 days"));
       },
       { env: OPEN },
     ),

@@ -1,12 +1,9 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { z } from "zod";
-import { defineHandler } from "../../src/handlers/index.ts";
 import { hmac, stripe } from "../../src/sources/platforms/index.ts";
 import { breaking } from "../support/breaking.ts";
 import { execute } from "../support/execute.ts";
 import { event, payment, type TestReceiver } from "../support/receiver.ts";
-import { shop as acceptingShop, deliverToShop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
@@ -28,7 +25,6 @@ async function call(receiver: TestReceiver, source: string, count: number, { sec
   }
 }
 
-const is = (wanted: number) => (count: number) => count === wanted;
 const openAlert = (kind: string, source: string) =>
   `INSERT INTO oncehook_alerts (kind, source, subject, is_open, number, since, notified_count, notified_at)
     VALUES ('${kind}', '${source}', '', 1, 1, '2026-01-01T00:00:00.000Z', 1, '2026-01-01T00:00:00.000Z')`;
@@ -140,143 +136,6 @@ it("the overview fits a screen with five sources and an open alert, which moves 
       expect(problems).toEqual([]);
     },
     { handlers, env: OPEN, sources },
-    WIDE,
-  );
-});
-
-it("every figure, and every bar, leads to a list of so many callbacks", { timeout: LIMIT_MS }, () => {
-  const { handlers } = breaking({ paid: "no row" });
-  const order = defineHandler({
-    source: "shop",
-    type: "order",
-    data: z.object({}),
-    handle: () => Promise.reject(new Error("the shop is closed")),
-  });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      for (let at = 0; at < 5; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
-      for (let at = 0; at < 2; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
-      for (let at = 0; at < 3; at += 1) await receiver.send(payment(), { secret: "another secret of the same length" });
-      for (let at = 0; at < 4; at += 1) await receiver.send(event("paid", {}));
-      for (let at = 0; at < 3; at += 1) await deliverToShop(receiver, { id: `order_${at}` });
-      await until(() => receiver.count("oncehook_failures", "source = 'shop' AND state <> 'accepted'").then(is(3)));
-      await page.goto("/");
-      await signIn(page);
-      const legend = page.getByRole("list", { name: "Legend" });
-      const source = rowOf(page, "platform");
-      const accepting = rowOf(page, "shop");
-      const figures = [
-        [legend.getByRole("link", { name: "Handled: 5" }), 5],
-        [legend.getByRole("link", { name: "Duplicates: 2" }), 2],
-        [legend.getByRole("link", { name: "Refused: 3" }), 3],
-        [legend.getByRole("link", { name: "Failed: 7" }), 7],
-        [accepting.getByRole("link", { name: "failed of shop: 3" }), 3],
-        [accepting.getByRole("link", { name: "handled of shop: 0" }), 0],
-        [source.getByRole("link", { name: "handled of platform: 5" }), 5],
-        [source.getByRole("link", { name: "refused of platform: 3" }), 3],
-        [source.getByRole("link", { name: "failed of platform: 4" }), 4],
-        [page.locator(".state-sentence").getByRole("link", { name: "7 failed" }), 7],
-      ] as const;
-      for (const [figure, count] of figures) {
-        await figure.click();
-        await until(async () => (await page.locator(".activity-row").count()) === count, PATIENCE_MS);
-        await page.goBack();
-      }
-      // All came in this minute, or a few in the next one.
-      const bars = page.locator(".bar:has(i)");
-      await expectShown(bars.first());
-      const counts = (await bars.first().getAttribute("aria-label"))?.match(/(?<= )\d+(?=,|$)/g) ?? [];
-      await bars.first().click();
-      const sum = counts.reduce((total, count) => total + Number(count), 0);
-      await until(async () => (await page.locator(".activity-row").count()) === sum, PATIENCE_MS);
-    },
-    {
-      handlers: [...handlers, order],
-      env: OPEN,
-      sources: { shop: acceptingShop({ answer: "after" }) },
-      retryPollMs: 50,
-    },
-    WIDE,
-  );
-});
-
-it(
-  "a mouse that is drawn over bars opens the callbacks of all of them, and of no other time",
-  { timeout: LIMIT_MS },
-  () =>
-    withDashboard(
-      async ({ page, receiver, problems }) => {
-        for (let at = 0; at < 3; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
-        await page.goto("/");
-        await signIn(page);
-        await expectShown(page.locator(".bar:has(i)").first());
-        const bars = page.locator(".bar");
-        const last = (await bars.count()) - 1;
-        await bars.nth(last).hover();
-        await page.mouse.down();
-        await bars.nth(last - 20).hover();
-        expect(await page.locator(".bar[data-drawn]").count()).toBe(21);
-        await page.mouse.up();
-        await until(async () => (await page.locator(".activity-row").count()) === 3, PATIENCE_MS);
-        const { searchParams } = new URL(page.url());
-        const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
-        expect((to ?? 0) - (from ?? 0)).toBe(21 * 60_000);
-        expect(problems).toEqual([]);
-      },
-      { env: OPEN },
-      WIDE,
-    ),
-);
-
-it("each source has its outcomes of the hour as bars", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(payment({ event_id: "evt_1" }));
-      await receiver.send(payment(), { secret: "another secret of the same length" });
-      await page.goto("/");
-      await signIn(page);
-      const bars = rowOf(page, "platform").locator(".sparkline g");
-      await expectShown(rowOf(page, "platform").locator("[data-group=handled]").first());
-      expect(await bars.count()).toBe(30);
-      expect(await bars.locator("[data-group=refused]").count()).toBe(1);
-    },
-    { env: OPEN },
-    WIDE,
-  ),
-);
-
-it("legend, bars and their text have one order, and the arrow keys go from bar to bar", { timeout: LIMIT_MS }, () => {
-  const { handlers } = breaking({ paid: "no row" });
-  return withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(event("paid", {}));
-      await receiver.send(payment({ event_id: "evt_1" }));
-      await receiver.send(payment({ event_id: "evt_1" }));
-      await page.goto("/");
-      await signIn(page);
-      await page.locator(".bar:has(i[data-group=failed])").last().waitFor();
-      const legend = await page.getByRole("list", { name: "Legend" }).getByRole("listitem").allTextContents();
-      expect(legend.map((text) => text.replace(/\W*\d.*$/, ""))).toEqual([
-        "Handled",
-        "Duplicates",
-        "Ignored",
-        "Refused",
-        "Failed",
-      ]);
-      const bar = page.locator(".bar:has(i[data-group=failed])").last();
-      const parts = await bar.locator("i").all();
-      const groups = await Promise.all(parts.map((part) => part.getAttribute("data-group")));
-      const text = await bar.getAttribute("aria-label");
-      const words = ["Handled", "Duplicates", "Failed"].filter((word) => text?.includes(word));
-      expect(groups).toEqual(words.map((word) => word.toLowerCase()));
-      expect(words.map((word) => text?.indexOf(word))).toEqual(
-        words.map((word) => text?.indexOf(word)).toSorted((a, b) => Number(a) - Number(b)),
-      );
-      await page.locator(".bar").last().focus();
-      await page.keyboard.press("ArrowLeft");
-      expect(await page.evaluate("[...document.querySelectorAll('.bar')].indexOf(document.activeElement)")).toBe(58);
-    },
-    { handlers, env: OPEN },
     WIDE,
   );
 });

@@ -160,6 +160,10 @@ it("the latency of a source is drawn against its deadline, and leads to its call
       await latency.getByText("Month", { exact: true }).click();
       await expectShown(latency.getByText("3 callbacks in the last 30 days"));
       expect(new URL(page.url()).search).toBe("?span=month");
+      // Nothing tells how long the built-in protocol waits.
+      await page.goto("/sources/platform");
+      await expectShown(latency.getByText(/callbacks in the last 24 hours/));
+      expect(await latency.locator(".deadline-line").count()).toBe(0);
       expect(problems).toEqual([]);
     },
     { sources: { billing: BILLING }, handlers: [paid] },

@@ -1,3 +1,6 @@
+/** The outcomes that are counted, as a filter: a list without it has endpoint checks and handshakes too. */
+export const COUNTED_OUTCOMES = "handled,duplicate,ignored,refused,failed";
+
 /** Outcomes in the groups of `outcomeCounts`: a chart of forty codes says nothing. All charts and legends have this order. */
 export const GROUPS = [
   { name: "handled", label: "Handled", tone: "success" },

@@ -1,6 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { Span } from "../views.ts";
+import { COUNTED_OUTCOMES } from "./outcome-groups.ts";
 import { PageLink } from "./page-link.tsx";
 import { moveFocus, periodLabel, rangeOf } from "./periods.ts";
 import type { TimeZone } from "./time-zone.tsx";
@@ -34,12 +35,13 @@ export function PeriodLinks<Bucket extends { readonly at: string }>(props: Props
   /** The period in which the mouse was pressed, and the one under it now. */
   const [drawn, setDrawn] = useState<readonly [start: number, end: number]>();
   const [first = NaN, last = NaN] = drawn?.toSorted((one, other) => one - other) ?? [];
+  const filters = { ...search, outcome: COUNTED_OUTCOMES };
   const navigate = useNavigate();
   const openDrawn = () => {
     setDrawn(undefined);
     const [from, to] = [buckets[first]?.at, buckets[last]?.at];
     if (from === undefined || to === undefined || from === to) return;
-    void navigate({ to: "/activity", search: { ...search, from, to: rangeOf(to, stepSeconds).to } });
+    void navigate({ to: "/activity", search: { ...filters, from, to: rangeOf(to, stepSeconds).to } });
   };
   return (
     // biome-ignore lint/a11y/useSemanticElements: the periods are links, and the arrow keys go through them.
@@ -55,7 +57,7 @@ export function PeriodLinks<Bucket extends { readonly at: string }>(props: Props
         <PageLink
           key={bucket.at}
           to="/activity"
-          search={{ ...search, ...rangeOf(bucket.at, stepSeconds) }}
+          search={{ ...filters, ...rangeOf(bucket.at, stepSeconds) }}
           underline="never"
           tabIndex={index === buckets.length - 1 ? 0 : -1}
           className={linkClassName}

@@ -23,14 +23,15 @@ export function SourceState({ state }: Pick<SourceHealthView, "state">) {
 /** How much of its deadline the slowest of a hundred responses takes. */
 export function DeadlineShare({ p99_ms, deadline_ms }: Pick<SourceHealthView, "p99_ms" | "deadline_ms">) {
   if (p99_ms === null) return "–";
-  if (deadline_ms === null) return milliseconds(p99_ms);
+  if (deadline_ms === null) return <span className="share-ms">{milliseconds(p99_ms)}</span>;
   const share = Math.min(1, p99_ms / deadline_ms);
   return (
-    <>
+    <span className="share">
+      <span className="share-ms">{milliseconds(p99_ms)}</span>
       <span className="deadline" data-late={p99_ms > deadline_ms} aria-hidden="true">
-        <i style={{ width: `${Math.max(2, share * 100)}%` }} />
+        <i style={{ width: `${share * 100}%` }} />
       </span>
-      {milliseconds(p99_ms)} of {deadline_ms / 1_000} s
-    </>
+      <span className="share-of"> of {deadline_ms / 1_000} s</span>
+    </span>
   );
 }

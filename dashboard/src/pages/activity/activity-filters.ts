@@ -53,8 +53,7 @@ function isGroup(outcome: string): outcome is keyof typeof GROUPS {
   return outcome in GROUPS;
 }
 
-/** Whether the list is narrowed by anything but a time preset and a group of outcomes. */
-export function isNarrowed({ open: _open, since: _since, outcome, ...others }: ActivitySearch): boolean {
-  const isOtherOutcome = outcome !== undefined && !isGroup(outcome) && outcome !== "ignored";
-  return isOtherOutcome || Object.values(others).some((value) => value !== undefined);
+/** Whether the list is narrowed by anything but a time preset and outcomes. */
+export function isNarrowed({ open: _open, since: _since, outcome: _outcome, ...others }: ActivitySearch): boolean {
+  return Object.values(others).some((value) => value !== undefined);
 }

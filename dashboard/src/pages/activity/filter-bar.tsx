@@ -3,6 +3,7 @@ import { api } from "../../client.ts";
 import { FilterChip } from "../../parts/filter-chip.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { outcomeLabel } from "../../parts/outcome.ts";
+import { COUNTED_OUTCOMES } from "../../parts/outcome-groups.ts";
 import type { ActivitySearch } from "./activity-filters.ts";
 import { TimeChip } from "./time-chip.tsx";
 
@@ -42,6 +43,12 @@ const CHIPS: readonly { readonly name: FilterName; readonly label: string }[] = 
   { name: "q", label: "Value" },
 ];
 
+/** The group "handled" has another outcome beside `success`. */
+function labelOf(outcome: string): string {
+  if (outcome === COUNTED_OUTCOMES) return "all that are counted";
+  return outcome === "success" ? outcome : outcomeLabel(outcome);
+}
+
 interface Props {
   readonly search: ActivitySearch;
   readonly change: (next: ActivitySearch) => void;
@@ -69,7 +76,7 @@ export function FilterBar({ search, change }: Props) {
           label={label}
           value={search[name]}
           options={options[name] ?? []}
-          labelOf={name === "outcome" ? outcomeLabel : undefined}
+          labelOf={name === "outcome" ? labelOf : undefined}
           apply={(value) => change({ [name]: value })}
         />
       ))}

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type OutcomeCounts as Counts, outcomeCounts } from "oncehook/admin-client";
+import { type OutcomeCounts as Counts, outcomeCounts, outcomeGroup } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { GROUPS } from "../../parts/outcome-groups.ts";
+import { COUNTED_OUTCOMES, GROUPS } from "../../parts/outcome-groups.ts";
 import { type ActivitySearch, isNarrowed, TIME_PRESETS } from "./activity-filters.ts";
 
 const EVERY_MS = 15_000;
@@ -15,8 +15,9 @@ interface Props {
 /** How callbacks of the chosen time ended; each number is a filter. */
 export function OutcomeCounts({ search, change }: Props) {
   const counts = useCounts(search);
+  const chosen = groupOf(search.outcome);
   const choose = (outcome: string | undefined) => change({ outcome, status: undefined });
-  const isAll = search.outcome === undefined && search.status === undefined;
+  const isAll = (search.outcome ?? COUNTED_OUTCOMES) === COUNTED_OUTCOMES && search.status === undefined;
   return (
     <fieldset className="counts" aria-label="Outcomes">
       <button type="button" aria-pressed={isAll} onClick={() => choose(undefined)}>
@@ -26,7 +27,7 @@ export function OutcomeCounts({ search, change }: Props) {
         <button
           key={name}
           type="button"
-          aria-pressed={search.outcome === name}
+          aria-pressed={chosen === name}
           onClick={() => choose(search.outcome === name ? undefined : name)}
         >
           <span className="outcome" data-tone={tone}>
@@ -35,14 +36,26 @@ export function OutcomeCounts({ search, change }: Props) {
           {counts !== undefined && <span className="number">{COUNT.format(counts[name])}</span>}
         </button>
       ))}
+      {counts !== undefined && <span className="counts-time">{presetOf(search.since)?.label}</span>}
     </fieldset>
   );
 }
 
+/** The group that is chosen, or has the chosen outcome: `success` is one of those that were handled. */
+function groupOf(outcome: string | undefined): string | undefined {
+  if (outcome === undefined || GROUPS.some(({ name }) => name === outcome)) return outcome;
+  const group = outcome.includes(",") ? undefined : outcomeGroup(outcome);
+  return group === "duplicate" ? "duplicates" : group;
+}
+
+/** Without a time, counts are of the longest one that the receiver has. */
+function presetOf(since = "30d") {
+  return TIME_PRESETS.find(({ value }) => value === since);
+}
+
 /** The receiver's counts; undefined where it counts only more than these filters select. */
 function useCounts(search: ActivitySearch): Counts | undefined {
-  const { since } = search;
-  const span = since === undefined ? "month" : TIME_PRESETS.find(({ value }) => value === since)?.span;
+  const span = presetOf(search.since)?.span;
   const isCounted = span !== undefined && !isNarrowed(search);
   const { data } = useQuery({
     queryKey: ["overview", "counts", span],

@@ -36,6 +36,7 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
       </ul>
       <div className="chart">
         <span className="chart-top">{COUNT.format(most)}</span>
+        <span className="chart-half">{COUNT.format(most / 2)}</span>
         <PeriodLinks
           label="Callbacks over time"
           className="bars"
@@ -57,6 +58,7 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
           {buckets.map(({ at: start }, index) => (
             <span key={start}>{index % TICK_EVERY[span] === 0 && periodLabel(start, span, zone)}</span>
           ))}
+          <b className="ticks-now">now</b>
         </div>
       </div>
       <details>
@@ -71,10 +73,10 @@ function sumOf(counts: ReturnType<typeof outcomeCounts>): number {
   return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
 }
 
-/** The next of 1, 2, 5, 10, 20, 50 and so on. */
+/** The next of 2, 4, 6, 8, 10, 20, 40 and so on: its half is a whole number. */
 function niceTop(most: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(most, 1)));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((top) => top >= most) ?? 10 * power;
+  return [2, 4, 6, 8, 10].map((factor) => factor * power).find((top) => top >= most) ?? 10 * power;
 }
 
 function textOf({ outcomes }: Bucket): string {

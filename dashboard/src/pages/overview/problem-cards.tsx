@@ -86,7 +86,7 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
             {at_least && "+"} {label}
           </span>
           <span className="quiet">{source}</span>
-          <Sparkline hourly={hourly} tone={tone} />
+          <CardBars hourly={hourly} tone={tone} />
         </>
       }
       link={
@@ -108,6 +108,18 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
         )
       }
     />
+  );
+}
+
+/** The bars of a card have a window of their own, and each card its own scale. */
+function CardBars({ hourly, tone }: Parameters<typeof Sparkline>[0]) {
+  const most = Math.max(0, ...hourly);
+  const text = `24 hours, at most ${COUNT.format(most)} an hour`;
+  return (
+    <span className="card-bars" title={most === 0 ? undefined : text}>
+      <Sparkline hourly={hourly} tone={tone} />
+      {most > 0 && <span className="card-bars-text">{text}</span>}
+    </span>
   );
 }
 

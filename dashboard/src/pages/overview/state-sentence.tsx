@@ -13,7 +13,7 @@ interface Props {
 
 /** The state of everything, in one sentence. */
 export function StateSentence({ overview, isStale }: Props) {
-  const { span, from, totals, problems, failures, notifications } = overview;
+  const { span, from, totals, problems, failures } = overview;
   const { handled, duplicates, ignored, refused, failed } = outcomeCounts(totals.outcomes);
   const { waiting, next_attempt_at } = failures;
   return (
@@ -51,7 +51,6 @@ export function StateSentence({ overview, isStale }: Props) {
           .
         </>
       )}
-      {notifications.waiting > 0 && ` ${notifications.waiting} deliveries wait.`}
     </p>
   );
 }

@@ -33,7 +33,7 @@ export function SlowestCallbacks({ history }: { readonly history: SourceHistoryV
             <PageLink to="/activity" search={{ source, open: String(id) }} underline="hover" className="event-id">
               {event_id ?? `callback ${id}`}
             </PageLink>
-            <span>{event_type ?? "–"}</span>
+            <span className="slow-type">{event_type ?? "–"}</span>
             <span className="outcome" data-tone={toneOf(outcome, response_status)}>
               {outcomeLabel(outcome)}
             </span>
