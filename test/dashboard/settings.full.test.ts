@@ -51,7 +51,10 @@ it(
 );
 
 it("the checks run at a click, the worst first, and stay for the next one who looks", { timeout: LIMIT_MS }, () =>
-  withDashboard(async ({ page, problems }) => {
+  withDashboard(async ({ page, receiver, problems }) => {
+    for (let sent = 0; sent < 12; sent += 1) await receiver.send(payment());
+    for (let sent = 0; sent < 20; sent += 1) await receiver.send(payment(), { secret: "z".repeat(32) });
+    await receiver.admin("/api/v1/problems");
     await page.goto("/settings/checks");
     await signIn(page);
     await expectShown(page.getByText("npx oncehook doctor"));
@@ -60,8 +63,19 @@ it("the checks run at a click, the worst first, and stay for the next one who lo
     const levels = await page.locator(".check-rows .outcome").allTextContents();
     const order = ["Failure", "Warning", "OK"];
     expect(levels).toEqual(levels.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)));
+    // Times, codes and addresses are shown as everywhere, and a warning leads to its problem.
+    const refused = page.getByRole("row", { name: /platform: 20 callbacks refused \(signature mismatch\)/ });
+    await expectShown(refused.locator("time"));
+    const link = refused.getByRole("link", { name: "View problem" });
+    expect(await link.getAttribute("href")).toMatch(/\/problems\?kind=refusal&source=platform$/);
+    // The good ones are one line until the reader asks for them.
+    const addresses = page.locator(".good-checks code.address");
+    expect(await addresses.first().isVisible()).toBe(false);
+    await page.getByText(/^\d+ checks OK$/).click();
+    await expectShown(addresses.first());
     await page.reload();
     await expectShown(page.getByText(/Ran .* by Admin token\.$/));
+    await page.getByText(/^\d+ checks OK$/).click();
     await expectShown(page.getByRole("cell", { name: "database", exact: true }).first());
     expect(problems).toEqual([]);
   }, OPTIONS),

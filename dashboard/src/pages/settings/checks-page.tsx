@@ -5,10 +5,10 @@ import { api, slowApi } from "../../client.ts";
 import type { Tone } from "../../parts/outcome.ts";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { plain } from "../../parts/plain-message.ts";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
 import { actorName, useMayChange } from "../../session.ts";
+import { FindingLink, FindingText } from "./finding-text.tsx";
 import "./settings.css";
 
 type Finding = ChecksView["findings"][number];
@@ -23,7 +23,14 @@ const LEVELS: readonly { readonly level: Finding["level"]; readonly label: strin
 const COLUMNS: readonly Column<Finding>[] = [
   { head: "State", cell: ({ level }) => <Level level={level} /> },
   { head: "Check", cell: ({ check }) => check },
-  { head: "Finding", cell: ({ message }) => plain(message) },
+  {
+    head: "Finding",
+    cell: (finding) => (
+      <>
+        <FindingText message={finding.message} /> <FindingLink finding={finding} />
+      </>
+    ),
+  },
 ];
 
 /** The checks of `oncehook doctor`, run in the receiver. */
@@ -58,27 +65,40 @@ function Found({ checks: { ran_at, ran_by, findings } }: { readonly checks: Chec
   if (ran_at === null)
     return (
       <EmptyState>
-        They have not run since this process started. The command does the same:
+        Not run since this process started. They take some seconds, ask the configured services, and change nothing. The
+        command does the same:
         <code className="command">npx oncehook doctor</code>
       </EmptyState>
     );
-  const sorted = LEVELS.flatMap(({ level }) => findings.filter((one) => one.level === level));
-  const count = (level: Finding["level"]) => findings.filter((one) => one.level === level).length;
+  const of = (level: Finding["level"]) => findings.filter((one) => one.level === level);
+  const [failures, warnings, good] = [of("failure"), of("warning"), of("ok")];
   return (
     <>
       <p className="quiet" role="status">
-        {counted(count("failure"), "failure")}, {counted(count("warning"), "warning")}, {count("ok")} OK. Ran{" "}
+        {counted(failures.length, "failure")}, {counted(warnings.length, "warning")}, {good.length} OK. Ran{" "}
         <Time at={ran_at} relative /> by {actorName(ran_by)}.
       </p>
-      <div className="check-rows">
-        <Rows
-          caption="Checks, failures first"
-          columns={COLUMNS}
-          rows={sorted.map((finding, place) => ({ ...finding, place }))}
-          keyOf={({ place }) => place}
-        />
-      </div>
+      {failures.length + warnings.length > 0 && (
+        <Findings caption="Failures and warnings" findings={[...failures, ...warnings]} />
+      )}
+      <details className="good-checks">
+        <summary>{counted(good.length, "check")} OK</summary>
+        <Findings caption="Checks that are OK" findings={good} />
+      </details>
     </>
+  );
+}
+
+function Findings({ caption, findings }: { readonly caption: string; readonly findings: readonly Finding[] }) {
+  return (
+    <div className="check-rows">
+      <Rows
+        caption={caption}
+        columns={COLUMNS}
+        rows={findings.map((finding, place) => ({ ...finding, place }))}
+        keyOf={({ place }) => place}
+      />
+    </div>
   );
 }
 
