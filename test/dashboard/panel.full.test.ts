@@ -32,6 +32,13 @@ it("a click anywhere in a row opens its panel, and a reload restores it", { time
       // The list ends where the panel begins, so that the panel cuts no word.
       const [list, beside] = [await page.locator(".row-list").boundingBox(), await panel.boundingBox()];
       expect((list?.x ?? 0) + (list?.width ?? 0)).toBe(beside?.x);
+      for (const name of ["Copy event id", "Copy as curl", "Copy link", "Copy body", "Raw"]) {
+        const icon = await panel.getByRole("button", { name, exact: true }).boundingBox();
+        expect(Math.min(icon?.width ?? 0, icon?.height ?? 0)).toBeGreaterThanOrEqual(24);
+      }
+      await panel.getByRole("button", { name: "Raw", exact: true }).focus();
+      await page.keyboard.press("Enter");
+      await expectShown(panel.getByRole("group", { name: "Request body" }));
       await page.reload();
       await expectShown(panel.getByText('"order-123"'));
       await panel.getByText('"order-123"').click();

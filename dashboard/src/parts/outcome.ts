@@ -15,6 +15,7 @@ export function toneOf(outcome: string, status: number = outcomeStatus(outcome))
   return status >= 500 ? "failed" : "refused";
 }
 
+const ACRONYMS = /\b(?:https|json|jwt|utf8)\b/g;
 const LABELS: Readonly<Record<string, string>> = {
   success: "handled",
   already_processed: "duplicate",
@@ -24,7 +25,7 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** An outcome in words, as it stands in a sentence. */
 export function outcomeLabel(outcome: string): string {
-  return LABELS[outcome] ?? outcome.replaceAll("_", " ");
+  return LABELS[outcome] ?? outcome.replaceAll("_", " ").replace(ACRONYMS, (word) => word.toUpperCase());
 }
 
 /** An outcome as a label: in a row or beside a number. */

@@ -24,5 +24,5 @@ export function BackfillCounts({ counts }: { readonly counts: Counts }) {
       count === 0 ? [] : [[name, note === undefined ? COUNT.format(count) : `${COUNT.format(count)}: ${note}`]],
     ),
   ];
-  return facts.length === 0 ? null : <Facts of={facts} />;
+  return facts.length === 0 ? null : <Facts isShort of={facts} />;
 }

@@ -44,6 +44,7 @@ function BackfillFacts({ backfill }: Props) {
   const { handler, since, per_second, started_at, ended_at, created_by, include_former } = backfill;
   return (
     <Facts
+      isShort
       of={[
         [
           "Callbacks",

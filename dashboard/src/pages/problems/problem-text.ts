@@ -1,5 +1,5 @@
 import type { ProblemView } from "oncehook/admin-client";
-import { outcomeLabel, type Tone } from "../../parts/outcome.ts";
+import { outcomeTitle, type Tone } from "../../parts/outcome.ts";
 import { plain } from "../../parts/plain-message.ts";
 
 type Named = Pick<ProblemView, "kind" | "source" | "event_type" | "title" | "code" | "states" | "count">;
@@ -19,11 +19,11 @@ export function problemCause({ kind, source, event_type, title, code }: Named): 
 } {
   if (kind === "refusal") {
     const rest = plain(title.slice(title.indexOf(REFUSED) + REFUSED.length));
-    return { what: outcomeLabel(code), why: rest.charAt(0).toUpperCase() + rest.slice(1) };
+    return { what: outcomeTitle(code), why: rest.charAt(0).toUpperCase() + rest.slice(1) };
   }
   const start = title.indexOf(": ", title.indexOf(source) + source.length);
   const why = start === -1 ? title : title.slice(start + 2);
-  return { what: kind === "delivery" ? "Notifications" : event_type || "unread callbacks", why: plain(why) };
+  return { what: kind === "delivery" ? "Notifications" : event_type || "Unread callbacks", why: plain(why) };
 }
 
 /** Before it a title has the count and the outcome. */

@@ -25,6 +25,7 @@ export function RefusalFacts({ problem: { source, since, code }, newest }: Props
   const agent = Object.entries(callback?.headers ?? {}).find(([name]) => name.toLowerCase() === "user-agent")?.[1];
   return (
     <Facts
+      isShort
       of={[
         ["Last good at", <Time key="since" at={since} relative />],
         ["Cause", newest?.error == null ? outcomeLabel(code) : plain(newest.error)],

@@ -13,6 +13,7 @@ export function ReplayFacts({ replay }: { readonly replay: BulkReplayView }) {
   const { started_at, ended_at, created_by, reason, per_second } = replay;
   return (
     <Facts
+      isShort
       of={[
         ["Events", <EventsLink key="events" replay={replay} />],
         ["Reason", reason],

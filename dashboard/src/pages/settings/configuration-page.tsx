@@ -82,6 +82,7 @@ function About({ configuration }: { readonly configuration: ConfigurationView })
   const { environment, version } = configuration;
   return (
     <Facts
+      isShort
       of={[
         ["Environment", environment],
         ["Version", version],

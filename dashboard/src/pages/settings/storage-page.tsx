@@ -57,6 +57,7 @@ function DatabaseFacts({ storage }: { readonly storage: StorageView }) {
   const next = sweep?.next_at ?? null;
   return (
     <Facts
+      isShort
       of={[
         ["Database", database === "sqlite" ? "SQLite" : "PostgreSQL"],
         ["Size", `${bytesText(database_bytes)}${free}`],
