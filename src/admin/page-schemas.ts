@@ -229,7 +229,7 @@ export type SandboxFlowView = z.infer<typeof SANDBOX_FLOW>;
 const OUTCOMES = z
   .record(z.string(), z.int())
   .describe("By code; `accepted_failed` and `accepted_rejected` count accepted events a second time.");
-const quantile = () => z.number().nullable();
+const quantile = () => z.number().nullable().describe("In ms; never above the highest latency that was counted.");
 
 export const OVERVIEW = view("What came to the receivers of this database: their counts may be some seconds behind.", {
   span: z.enum(["hour", "day", "month"]),

@@ -15,7 +15,7 @@ const MOST_SLOW = 5;
 const MOST_READ = 5;
 const MOST_TRIED = 12;
 const BUDGET_MS = 25;
-/** A response is counted when it is stored: a callback may have come before its period. */
+/** Earlier versions counted a response when it was stored. Its callback may have come before its period. */
 const EARLIER_MS = 60_000;
 
 /** The latency of a source over time, and its slowest callbacks. It reads bounded counts, and a bounded part of the log. */

@@ -36,6 +36,8 @@ export interface RollupCount {
   /** Which of the bounds, from 0; or `NO_LATENCY`. */
   readonly bucket: number;
   readonly count: number;
+  /** The highest latency of them; null or absent where it was not noted. */
+  readonly highestMs?: number | null;
 }
 
 /** The first attempt of an accepted event, which failed or was rejected. */
@@ -66,28 +68,38 @@ export function periodStart(moment: Date | number, stepSeconds: number): number 
 
 /**
  * The longest latency of the quickest `share`, in ms; null without counts. Latencies are taken as spread evenly within
- * their bucket, each in the middle of its part. So a single one is not said to be as slow as the bound.
+ * their bucket, up to its highest one. So no quantile is above a latency that was counted, and the highest one is exact.
  */
-export function latencyQuantile(counts: readonly { bucket: number; count: number }[], share: number): number | null {
-  const byBucket = new Map<number, number>();
-  let total = 0;
-  for (const { bucket, count } of counts) {
-    if (bucket === NO_LATENCY) continue;
-    byBucket.set(bucket, (byBucket.get(bucket) ?? 0) + count);
-    total += count;
-  }
+export function latencyQuantile(
+  counts: readonly Pick<RollupCount, "bucket" | "count" | "highestMs">[],
+  share: number,
+): number | null {
+  const latencies = counts.filter(({ bucket }) => bucket !== NO_LATENCY);
+  const total = latencies.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return null;
   const rank = Math.max(1, Math.ceil(share * total));
+  const buckets = [...Map.groupBy(latencies, ({ bucket }) => bucket)].toSorted(([a], [b]) => a - b);
   let below = 0;
-  for (const [bucket, count] of [...byBucket].toSorted(([a], [b]) => a - b)) {
-    if (below + count >= rank) {
-      const from = BOUNDS_MS[bucket - 1] ?? 0;
-      const to = BOUNDS_MS[bucket] ?? from;
-      return Math.round((from + ((rank - below - 0.5) / count) * (to - from)) * 100) / 100;
-    }
+  for (const [bucket, rows] of buckets) {
+    const count = rows.reduce((sum, row) => sum + row.count, 0);
+    if (below + count >= rank) return rounded(withinBucket(bucket, rows, (rank - below) / count, 1 / count));
     below += count;
   }
-  return BOUNDS_MS.at(-1) ?? null;
+  return null;
+}
+
+/** @param part of the bucket's latencies up to this one; `step` is that of a single one */
+function withinBucket(bucket: number, rows: readonly Pick<RollupCount, "highestMs">[], part: number, step: number) {
+  const from = BOUNDS_MS[bucket - 1] ?? 0;
+  const highest = rows.map(({ highestMs }) => highestMs ?? Number.NaN);
+  const to = Math.max(...highest);
+  if (!Number.isNaN(to)) return from + part * (to - from);
+  // Each is in the middle of its part. So a single one is not said to be as slow as the bound.
+  return from + (part - step / 2) * ((BOUNDS_MS[bucket] ?? from) - from);
+}
+
+function rounded(ms: number): number {
+  return Math.floor(ms * 100) / 100;
 }
 
 /** Counts by source and subject, until they are written down. */

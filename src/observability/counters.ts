@@ -22,7 +22,7 @@ const MAX_FAILED = 10_000;
 
 /** A process's counts of the callbacks that it answers, for the overview, until they are written down. */
 export function createRollupCounts(clock: Clock) {
-  let counts = new Map<string, MinuteCount & { count: number }>();
+  let counts = new Map<string, MinuteCount & { count: number; highestMs: number }>();
   let failed: FailedFirstAttempt[] = [];
   return {
     /** One answered callback, of the minute in which it came. @param source empty where it came to none */
@@ -31,8 +31,11 @@ export function createRollupCounts(clock: Clock) {
       const [name, bucket] = [outcomeName(outcome), latencyBucket(ms)];
       const key = `${slot} ${name} ${bucket} ${source}`;
       const known = counts.get(key);
-      if (known === undefined) counts.set(key, { slot, source, outcome: name, bucket, count: 1 });
-      else known.count += 1;
+      if (known === undefined) counts.set(key, { slot, source, outcome: name, bucket, count: 1, highestMs: ms });
+      else {
+        known.count += 1;
+        known.highestMs = Math.max(known.highestMs, ms);
+      }
     },
     /** The first attempt of an accepted event failed or was rejected. */
     noteFailed(attempt: FailedFirstAttempt): void {

@@ -137,7 +137,7 @@ export function idList(dialect: Dialect, ids: readonly number[]): RawBuilder<unk
  */
 export function rowList<Column extends string>(
   dialect: Dialect,
-  columns: Readonly<Record<Column, "bigint" | "text" | "timestamptz">>,
+  columns: Readonly<Record<Column, "bigint" | "text" | "timestamptz" | "float8">>,
   rows: readonly Readonly<Record<Column, unknown>>[],
 ): RawBuilder<unknown> {
   const names = Object.keys(columns) as Column[];

@@ -227,4 +227,12 @@ CREATE INDEX oncehook_recorded_runs_event ON oncehook_recorded_runs (event_id, s
 CREATE INDEX oncehook_recorded_runs_ended ON oncehook_recorded_runs (ended_at);
 `,
   },
+  // No quantile is above the highest latency of its bucket (decision 0120). Counts of earlier versions know none.
+  {
+    number: 38,
+    name: "highest-latencies",
+    text: `
+ALTER TABLE oncehook_rollups ADD COLUMN highest_ms double precision;
+`,
+  },
 ];

@@ -28,7 +28,7 @@ export function LatencyChart({ history }: { readonly history: SourceHistoryView 
         ))}
         <li className="legend-count">
           {callbacksText((bucket ?? totals).callbacks)}{" "}
-          <span className="quiet" title="The quantiles are estimated from counts by latency">
+          <span className="quiet" title="Estimated from counts by latency; none is above the highest one">
             {bucket === undefined ? `in ${SPAN_TEXT[span]}` : `at ${periodLabel(bucket.at, span, zone)}`}
           </span>
         </li>
