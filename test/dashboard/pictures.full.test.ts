@@ -60,10 +60,7 @@ const SCENES: Readonly<Record<string, { readonly at: string; readonly open?: (pa
   replay: {
     at: "/problems/replays/1",
     open: async (page) => {
-      await page
-        .getByText(/by Admin token/)
-        .first()
-        .waitFor();
+      await page.getByText("Started by").first().waitFor();
     },
   },
   backfills: { at: "/problems/backfills" },
