@@ -39,8 +39,8 @@ const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: NotFound,
 });
 
-/** Parts of the list of sources that an address may name. */
-const SECTIONS_OF_SOURCES: ReadonlySet<string> = new Set(["oauth", "handlers"]);
+/** Parts of the list of sources that an address may name, and where its skip links lead. */
+const SECTIONS_OF_SOURCES: ReadonlySet<string> = new Set(["oauth", "handlers", "content", "list"]);
 
 /** The sign-in and the sandbox are the server's. */
 const onlyOfServer = () => {

@@ -1,116 +1,195 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { event, payment } from "../support/receiver.ts";
+import { event } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
-import { until } from "../support/until.ts";
-import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, sendToken, signIn, withDashboard } from "./dashboard.ts";
+import { type Everything, withEverything } from "./everything.ts";
+import { go, isRead, PAGES } from "./routes.ts";
 import { violations } from "./violations.ts";
 
 const LIMIT_MS = 300_000;
 const PATIENCE_MS = 60_000;
-/** Every page, with its heading. */
-const PAGES = [
-  ["/activity", "Activity"],
-  ["/activity?open=1", "Activity"],
-  ["/activity?open=platform/evt_2", "Activity"],
-  ["/problems", "Problems"],
-  ["/problems/replays", "Bulk replays"],
-  ["/problems/replays/1", "Bulk replays"],
-  ["/problems/backfills", "Backfills"],
-  ["/sources", "Sources"],
-  ["/sources/platform", "platform"],
-  ["/sandbox", "Sandbox"],
-  ["/settings", "Configuration"],
-  ["/settings?show=all", "Configuration"],
-  ["/settings/checks", "Checks"],
-  ["/settings/storage", "Storage"],
-  ["/settings/background", "Background work"],
-  ["/settings/alerts", "Alerts"],
-  ["/settings/audit", "Audit log"],
-  ["/nowhere", "No such page"],
-  ["/", "Overview"],
-] as const;
 
-/** Goes there without a reload, as a click would, and waits until what it shows has been read. */
-async function go(page: Page, [path, heading]: readonly [path: string, heading: string]): Promise<void> {
-  const steps = `history.pushState({}, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`;
-  await page.evaluate(steps);
-  await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
-  await until(async () => (await page.getByText(/^Reading /).count()) === 0, PATIENCE_MS);
+const OPENED = "[role=dialog], [role=menu]";
+
+/** What axe found, by the name of what was shown. */
+class Looks {
+  readonly found: [name: string, lines: readonly string[]][] = [];
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  /** The schemes differ in their colours alone. @param within the part of the page that was not seen before */
+  async at(name: string, within = "html"): Promise<void> {
+    await this.#add(name, await violations(this.#page, { within }));
+    await this.#turn("dark");
+    await this.#add(`${name}, dark`, await violations(this.#page, { within, only: ["color-contrast"] }));
+    await this.#turn("light");
+  }
+
+  async #turn(colorScheme: "dark" | "light"): Promise<void> {
+    await this.#page.emulateMedia({ colorScheme });
+    await this.#page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+  }
+
+  #add(name: string, lines: readonly string[]): void {
+    if (lines.length > 0) this.found.push([name, lines]);
+  }
 }
 
-it.each(["light", "dark"] as const)("axe finds no violation on any page: %s", { timeout: LIMIT_MS }, (colorScheme) =>
-  withDashboard(
-    async ({ page, receiver, problems }) => {
-      await receiver.send(payment({ event_id: "evt_1" }));
-      await receiver.send(payment(), { secret: "another secret of the same length" });
-      await receiver.send(event("unreliable", {}, { event_id: "evt_2" }));
-      await page.goto("/sign-in");
-      await page.getByLabel("Admin token").waitFor();
-      const found: Record<string, string[]> = { "/sign-in": await violations(page) };
-      await signIn(page);
-      for (const shown of PAGES) {
-        await go(page, shown);
-        found[shown[0]] = await violations(page);
-      }
-      await go(page, ["/sources/stripe?span=hour", "stripe"]);
-      await expectShown(page.getByText("Deadline 10 s"));
-      found.stripe = await violations(page);
-      const { items } = (await receiver.admin("/api/v1/problems")).body as { items: { id: string }[] };
-      await go(page, [`/problems/${items[0]?.id}`, "Problems"]);
-      await page.getByRole("group", { name: "The error with its stack" }).waitFor();
-      found.problem = await violations(page);
-      const panel = page.getByRole("complementary", { name: "Problem" });
-      await panel.getByRole("button", { name: "Mute", exact: true }).click();
-      await page.getByRole("button", { name: "For 8 hours" }).waitFor();
-      found.mute = await violations(page);
-      await page.keyboard.press("Escape");
-      await panel.getByRole("button", { name: "Dry run", exact: true }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Close" }).waitFor();
-      found.dialog = await violations(page);
-      expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
-      expect(problems).toEqual([]);
-    },
-    {
-      handlers: [unreliable().handler],
-      env: { RETRY_MAX: "0", SOURCES: "stripe", STRIPE_SECRET: "whsec_of-the-tests" },
-    },
-    { colorScheme, reducedMotion: "reduce" },
-  ),
+type Scene = Everything & { readonly looks: Looks };
+
+async function seePages({ page, looks }: Scene): Promise<void> {
+  for (const route of [...PAGES, ["/sources/hub", "hub"], ["/sources/billing?span=hour", "billing"]] as const) {
+    await go(page, route);
+    await looks.at(route[0]);
+  }
+}
+
+async function seePanels({ page, looks, ids }: Scene): Promise<void> {
+  for (const open of ["platform/evt_1", "platform/evt_2", "3"]) {
+    await go(page, [`/activity?open=${open}`, "Activity"]);
+    for (const tab of ["Payload", "Timeline", "SQL", "Request", "Response"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await isRead(page);
+      await looks.at(`${tab} of ${open}`, "aside");
+    }
+  }
+  for (const [kind, id] of Object.entries(ids)) {
+    await go(page, [`/problems/${id}`, "Problems"]);
+    await expectShown(page.getByRole("list", { name: "Events of this problem" }));
+    await looks.at(`problem: ${kind}`, "aside");
+  }
+  await go(page, ["/problems/backfills/1", "Backfills"]);
+  await expectShown(
+    page
+      .getByRole("complementary", { name: "Backfill" })
+      .getByText(/accepted/)
+      .first(),
+  );
+  await looks.at("backfill", "aside");
+}
+/** A look at a dialog or menu, which Escape closes. */
+async function seeOpened({ page, looks }: Scene, name: string, press: () => Promise<void>): Promise<void> {
+  const opened = page.locator(OPENED);
+  await press();
+  await expectShown(opened.first());
+  await isRead(page);
+  await looks.at(name, OPENED);
+  await page.keyboard.press("Escape");
+  await expect.poll(() => opened.count(), { timeout: PATIENCE_MS }).toBe(0);
+}
+
+async function seeDialogs(scene: Scene): Promise<void> {
+  const { page, looks, ids } = scene;
+  const button = (name: string | RegExp) => page.getByRole("button", { name, exact: typeof name === "string" });
+  const see = (name: string | RegExp) => seeOpened(scene, String(name), () => button(name).first().click());
+  const failed = page.getByRole("complementary", { name: "Callback" });
+  await go(page, ["/activity?open=platform/evt_2", "Activity"]);
+  await see("Discard: evt_2");
+  await see("Dry run: evt_2");
+  await see("Replay: evt_2");
+  await expectShown(failed.getByText(/^evt_2 was run now: /));
+  await looks.at("result of a replay", "aside");
+  await go(page, ["/activity?source=shop", "Activity"]);
+  await see("Run again…");
+  await see("Status");
+  await see(/^Time/);
+  await see("Admin token, operator");
+  await go(page, [`/problems/${ids.failure}`, "Problems"]);
+  await see("Mute");
+  await see(/^Replay/);
+  await go(page, ["/problems/backfills", "Backfills"]);
+  await see("Start a backfill");
+  await go(page, ["/problems/backfills/1", "Backfills"]);
+  await see("Cancel");
+  await page.keyboard.press("/");
+  await expectShown(page.getByRole("listbox", { name: "Completions" }));
+  await looks.at("completions", "search");
+  await page.keyboard.press("Escape");
+  await go(page, ["/sandbox?source=shop", "Sandbox"]);
+  await button("Send").click();
+  await expectShown(page.getByText(/^Response \d/).first());
+  await looks.at("response of the sandbox");
+}
+
+/** What stands in place of a page, a list or a panel that could not be read. */
+async function seeTroubles({ page, looks, troubles }: Scene): Promise<void> {
+  troubles.set("/api/v1/audit", 404);
+  troubles.set("/api/v1/session", 500);
+  await go(page, ["/settings/audit?action=none", "Audit log"]);
+  await expectShown(page.getByText("could not be read"));
+  await looks.at("an unreadable list");
+  await expectShown(page.locator(".banner"));
+  await looks.at("the banner");
+  await page.reload();
+  await expectShown(page.getByRole("heading", { name: "This page could not be shown" }));
+  await looks.at("an unreadable page");
+}
+
+it(
+  "axe finds no violation on any page, panel, dialog or error, in both schemes and on a telephone",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withEverything(
+      async (shown) => {
+        const { page, problems } = shown;
+        const scene = { ...shown, looks: new Looks(page) };
+        await page.goto("/sign-in");
+        await sendToken(page, "not-the-admin-token");
+        await expectShown(page.getByText("This is not the receiver's admin token."));
+        await scene.looks.at("sign-in");
+        await signIn(page);
+        await seePages(scene);
+        await seePanels(scene);
+        await seeDialogs(scene);
+        await page.setViewportSize({ width: 390, height: 844 });
+        await seePages(scene);
+        expect(problems).toEqual([]);
+        await seeTroubles(scene);
+        expect(scene.looks.found).toEqual([]);
+      },
+      { colorScheme: "light", reducedMotion: "reduce", viewport: { width: 1_440, height: 900 } },
+    ),
 );
 
-it.each([
-  ["/activity", ".activity-row"],
-  ["/problems", ".problem-row"],
-])(
-  "the keyboard alone comes to the first row of %s within six tabs, and opens it",
-  { timeout: LIMIT_MS },
-  (path, row) =>
-    withDashboard(
-      async ({ page, receiver }) => {
-        await receiver.send(event("unreliable", {}));
-        await page.goto(path);
-        await signIn(page);
+it("the keyboard alone comes to the first row of each list within six tabs, and opens it", { timeout: LIMIT_MS }, () =>
+  withEverything(
+    async ({ page }) => {
+      await page.goto("/activity");
+      await signIn(page);
+      for (const [path, row] of [
+        ["/activity", ".activity-row"],
+        ["/problems", ".problem-row"],
+        ["/problems/replays", ".replay-row"],
+        ["/problems/backfills", ".backfill-row"],
+        ["/sources", ".source-row"],
+      ] as const) {
         // The keyboard begins at the top of a page that was just opened.
-        await page.reload();
+        await page.goto(path);
         await page.locator(row).first().waitFor();
         const focused = (selector: string) =>
           page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`);
         await page.keyboard.press("Tab");
         await page.keyboard.press("Enter");
         let tabs = 0;
-        for (; tabs < 6 && (await focused("[href='#list']")) === false; tabs += 1) await page.keyboard.press("Tab");
-        await page.keyboard.press("Enter");
+        for (; tabs < 6 && (await focused("[href='#list'], #list")) === false; tabs += 1)
+          await page.keyboard.press("Tab");
+        if ((await focused("#list")) === false) await page.keyboard.press("Enter");
         await expect.poll(() => focused("#list"), { timeout: PATIENCE_MS }).toBe(true);
         await page.keyboard.press("ArrowDown");
         await expect.poll(() => focused(row), { timeout: PATIENCE_MS }).toBe(true);
         expect(tabs).toBeLessThanOrEqual(6);
         await page.keyboard.press("Enter");
-        await expectShown(page.getByRole("complementary"));
-      },
-      { handlers: [unreliable().handler], env: { RETRY_MAX: "0" } },
-      { viewport: { width: 1_440, height: 900 } },
-    ),
+        await expect.poll(() => new URL(page.url()).pathname + new URL(page.url()).search).not.toBe(path);
+      }
+    },
+    { viewport: { width: 1_440, height: 900 } },
+  ),
 );
 
 it("the dashboard fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>

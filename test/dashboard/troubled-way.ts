@@ -1,10 +1,10 @@
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { withHttpServer } from "../support/http-server.ts";
 import { type ReceiverOptions, withReceiver } from "../support/receiver.ts";
-import { type Dashboard, withPage } from "./dashboard.ts";
+import { type Dashboard, type withDashboard, withPage } from "./dashboard.ts";
 
 /** What happens on the way to the receiver to requests whose path begins with this. */
-type Trouble = "hangs" | "away" | 500 | 401;
+type Trouble = "hangs" | "away" | 500 | 404 | 401;
 
 export interface Troubled extends Dashboard {
   /** By the beginning of a path; whoever is waiting when it is taken away goes on waiting. */
@@ -15,6 +15,7 @@ export interface Troubled extends Dashboard {
 export function withTroubledDashboard<T>(
   use: (dashboard: Troubled) => Promise<T>,
   options: ReceiverOptions = {},
+  context: Parameters<typeof withDashboard>[2] = {},
 ): Promise<T> {
   const troubles: Troubled["troubles"] = new Map();
   return withReceiver(
@@ -28,7 +29,7 @@ export function withTroubledDashboard<T>(
           else if (trouble !== "hangs")
             response.writeHead(trouble, { "content-type": "application/json" }).end('{"error":"out of order"}');
         },
-        (origin) => withPage(origin, (opened) => use({ receiver, troubles, ...opened })),
+        (origin) => withPage(origin, (opened) => use({ receiver, troubles, ...opened }), context),
       ),
     options,
   );

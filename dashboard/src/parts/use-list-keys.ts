@@ -17,7 +17,7 @@ export function useListKeys<Row extends { readonly id: string | number }>(keys: 
   newest.current = keys;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isOfDialog(event)) return;
       const { rows, open, openRow, close, handle } = newest.current;
       const openIndex = rows.findIndex(({ id }) => String(id) === open);
       if (event.key === "Escape" && open !== undefined) {
@@ -38,7 +38,12 @@ export function useListKeys<Row extends { readonly id: string | number }>(keys: 
   }, []);
 }
 
-/** Keys are a dialog's while it is open, wherever the focus is: one that opens takes it a moment later. */
-function isDialogOpen(): boolean {
-  return document.querySelector("[role=dialog], [role=menu]") !== null;
+const DIALOG = "[role=dialog], [role=menu]";
+
+/**
+ * Keys are a dialog's while it is open, wherever the focus is: one that opens takes it a moment later. One that this key
+ * has just closed is gone from the page already where nothing moves.
+ */
+function isOfDialog({ target }: KeyboardEvent): boolean {
+  return document.querySelector(DIALOG) !== null || (target instanceof Element && target.closest(DIALOG) !== null);
 }

@@ -18,7 +18,8 @@ export function SessionMenu() {
   const name = actorName(actor);
   const leave = useSignOut();
   return (
-    <Menu position="bottom-end" width={220} shadow="md">
+    // Mantine's own place of the first focus is no item of a menu: the chosen colours take it.
+    <Menu position="bottom-end" width={220} shadow="md" withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <UnstyledButton className="session" aria-label={`${name}, ${role}`}>
           <Icon name="user" />
@@ -36,6 +37,7 @@ export function SessionMenu() {
             key={value}
             leftSection={<Icon name={icon} />}
             rightSection={colorScheme === value && <Icon name="check" />}
+            data-autofocus={colorScheme === value || undefined}
             onClick={() => setColorScheme(value)}
           >
             {label}
