@@ -137,7 +137,8 @@ export function createAdminClient(options: AdminClientOptions) {
 function alertMethods({ request }: Requests) {
   return {
     alerts: {
-      list: () => request<{ items: api.AlertView[] }>("GET", "alerts"),
+      /** Those that have started, the open ones first, and the kinds that are on. */
+      list: () => request<api.AlertListView>("GET", "alerts"),
       /** No notification of it until then. @param body.until in ISO 8601, at most 30 days ahead */
       mute: (body: AlertKey & { readonly until: string; readonly reason: string }) =>
         request<api.AlertView>("POST", "alerts/mute", { body }),

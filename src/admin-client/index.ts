@@ -1,4 +1,6 @@
 export type {
+  AlertListView,
+  AlertRuleView,
   AlertView,
   AuditEntryView,
   BackfillPreviewView,

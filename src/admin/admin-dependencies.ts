@@ -11,6 +11,7 @@ import type {
 } from "../retry/index.ts";
 import type { EventReplay, NewBackfill, Page, StoredCredentialUse, StoredTenantUses } from "../store/index.ts";
 import type * as auth from "./access/authenticator.ts";
+import type { AlertSettings } from "./alert-schemas.ts";
 import type { ErasureView } from "./erasure-schema.ts";
 import type * as views from "./page-schemas.ts";
 import type { RelearnRequest, RelearnView } from "./schemas.ts";
@@ -71,6 +72,7 @@ export interface AdminDependencies
   readonly callbackLog: CallbackLog;
   /** The configured channels of notifications, as deliveries are kept under them. */
   readonly channelNames: readonly string[];
+  readonly alertRules: AlertSettings;
   readonly replay: (key: EventKey) => Promise<ReplayResult>;
   readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;
   /** Runs a handled event again; its result replaces the one of its record. */

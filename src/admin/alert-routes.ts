@@ -4,7 +4,14 @@ import { DAY_MS } from "../domain/index.ts";
 import type { AlertKey } from "../store/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { ALERT, type AlertView, presentAlert } from "./alert-schemas.ts";
+import {
+  ALERT,
+  ALERT_RULE,
+  type AlertRuleView,
+  type AlertView,
+  presentAlert,
+  presentAlertRules,
+} from "./alert-schemas.ts";
 import { HttpError, operation } from "./operation.ts";
 import { anyText } from "./page-schemas.ts";
 import { text } from "./request-parameters.ts";
@@ -22,8 +29,8 @@ const LIST = operation({
   summary: "Alerts: open, muted and resolved",
   responses: {
     200: [
-      "Those that are open first, the newest before older ones.",
-      { shape: z.strictObject({ items: z.array(ALERT) }) },
+      "Those that are open first, the newest before older ones; and which kinds are on.",
+      { shape: z.strictObject({ items: z.array(ALERT), rules: z.array(ALERT_RULE) }) },
     ],
   },
 });
@@ -49,7 +56,12 @@ const UNMUTE = operation({
   responses: { 200: ["It is not muted any more.", { shape: ALERT }], ...NO_ALERT, 409: "It is not muted." },
 });
 
-export function registerAlerts(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
+export interface AlertListView {
+  readonly items: readonly AlertView[];
+  readonly rules: readonly AlertRuleView[];
+}
+
+export function registerAlerts(app: FastifyInstance, { store, clock, log, alertRules }: AdminDependencies): void {
   async function listed(): Promise<AlertView[]> {
     const now = clock.now();
     return (await store.alerts.list()).map((alert) => presentAlert(alert, now));
@@ -61,9 +73,10 @@ export function registerAlerts(app: FastifyInstance, { store, clock, log }: Admi
     throw new HttpError(404, "no such alert has ever started; GET /api/v1/alerts lists those that have");
   }
 
-  app.get("/api/v1/alerts", LIST, async () => {
+  app.get("/api/v1/alerts", LIST, async (): Promise<AlertListView> => {
     const newest = (await listed()).toSorted((one, other) => other.since.localeCompare(one.since));
-    return { items: newest.toSorted((one, other) => Number(other.is_open) - Number(one.is_open)) };
+    const items = newest.toSorted((one, other) => Number(other.is_open) - Number(one.is_open));
+    return { items, rules: presentAlertRules(alertRules) };
   });
   app.post("/api/v1/alerts/mute", MUTE, async (request) => {
     const { until: given, reason, ...key } = request.body;

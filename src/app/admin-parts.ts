@@ -29,6 +29,7 @@ export async function adminParts(assembled: Assembled, isApplication = false) {
     sources: createSources(assembled),
     installation: createInstallation(assembled, isApplication),
     channelNames: configuredChannelNames(config),
+    alertRules: config.alerts,
     about: { environment: config.environment, version: await packageVersion() },
     ...receiver,
     replay: (key: Parameters<typeof replay>[0]) => replay(key, receiver),

@@ -69,7 +69,7 @@ it("the checks run at a click, the worst first, and stay for the next one who lo
     const link = refused.getByRole("link", { name: "View problem" });
     expect(await link.getAttribute("href")).toMatch(/\/problems\?kind=refusal&source=platform$/);
     // The good ones are one line until the reader asks for them.
-    const addresses = page.locator(".good-checks code.address");
+    const addresses = page.locator(".good-checks .check-address");
     expect(await addresses.first().isVisible()).toBe(false);
     await page.getByText(/^\d+ checks OK$/).click();
     await expectShown(addresses.first());
@@ -114,11 +114,14 @@ it(
       );
       await page.goto("/settings/alerts");
       await signIn(page);
+      // Each kind says whether it is on, when it starts, and when it last did.
+      await expectShown(page.getByRole("row", { name: /^Off Failed events An event of a type has failed .* ago\)$/ }));
+      await expectShown(page.getByRole("row", { name: /^Off Accepted events .* more than 5 minutes\. never$/ }));
       await page.getByRole("button", { name: "Mute" }).click();
       await page.getByRole("button", { name: "For 8 hours" }).click();
-      await expectShown(page.getByRole("row", { name: /^muted .* by Admin token: muted on the dashboard/ }));
+      await expectShown(page.getByRole("row", { name: /^Muted .* by Admin token: muted on the dashboard/ }));
       await page.getByRole("button", { name: "Unmute" }).click();
-      await expectShown(page.getByRole("row", { name: /^open events fail at every attempt billing invoice\.paid/ }));
+      await expectShown(page.getByRole("row", { name: /^Open Events fail at every attempt billing invoice\.paid/ }));
       await page.getByRole("link", { name: "Audit log" }).click();
       await expectShown(page.getByRole("cell", { name: "alert.unmute" }));
       await page.getByRole("button", { name: "Action", exact: true }).click();

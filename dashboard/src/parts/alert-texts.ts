@@ -16,3 +16,11 @@ export const ALERT_TONES: Readonly<Record<AlertView["kind"], Tone>> = {
   signatures: "refused",
   silence: "refused",
 };
+
+/** The name of each kind of alert. */
+export const ALERT_NAMES: Readonly<Record<AlertView["kind"], string>> = {
+  failures: "Failed events",
+  accepted: "Accepted events",
+  signatures: "Refused callbacks",
+  silence: "Silence",
+};

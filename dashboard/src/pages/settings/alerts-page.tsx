@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import type { AlertRuleView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { AlertLink } from "../../parts/alert-link.tsx";
-import { ALERT_TEXTS, ALERT_TONES } from "../../parts/alert-texts.ts";
+import { ALERT_NAMES, ALERT_TEXTS, ALERT_TONES } from "../../parts/alert-texts.ts";
 import { MuteButton } from "../../parts/mute-button.tsx";
+import { capitalised } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -15,16 +17,16 @@ import "./settings.css";
 const TONES = { muted: "quiet", resolved: "success" } as const;
 const EVERY_MS = 10_000;
 
-/** Every alert that has ever started: when it opened last, and whether it is muted. */
+/** Every alert that has ever started, and each kind of alert: whether it is on, and when it starts. */
 export function AlertsPage() {
   const mayChange = useMayChange();
   const alerts = useQuery({ queryKey: ["alerts"], queryFn: api.alerts.list, refetchInterval: EVERY_MS });
-  const items = alerts.data?.items ?? [];
+  const { items = [], rules = [] } = alerts.data ?? {};
   return (
     <>
-      <PageTitle title="Alerts" description="Those that have started, the open ones first.">
+      <PageTitle title="Alerts" description="Open alerts first.">
         <PageLink to="/settings" search={{ find: "ALERT", show: "all" }} underline="hover">
-          Their limits
+          Thresholds
         </PageLink>
       </PageTitle>
       {alerts.isPending && <Loading what="the alerts" />}
@@ -33,7 +35,7 @@ export function AlertsPage() {
       )}
       {alerts.isSuccess && items.length === 0 && (
         <EmptyState>
-          None has started. The variable ALERTS says which are on, and the command lists them, too:
+          No alert has started. The command lists them, too:
           <code className="command">npx oncehook alerts</code>
         </EmptyState>
       )}
@@ -47,9 +49,42 @@ export function AlertsPage() {
           />
         </div>
       )}
+      {rules.length > 0 && <Kinds rules={rules} items={items} />}
     </>
   );
 }
+
+interface KindsProps {
+  readonly rules: readonly AlertRuleView[];
+  readonly items: readonly AlertView[];
+}
+
+function Kinds({ rules, items }: KindsProps) {
+  const rows = rules.map((rule) => {
+    const times = items.filter(({ kind }) => kind === rule.kind).map(({ since }) => since);
+    return { ...rule, last: times.toSorted().at(-1) ?? null };
+  });
+  return (
+    <section className="alert-kinds" aria-labelledby="alert-kinds">
+      <h2 id="alert-kinds">Kinds of alerts</h2>
+      <Rows caption="Kinds of alerts" columns={KIND_COLUMNS} rows={rows} keyOf={({ kind }) => kind} />
+    </section>
+  );
+}
+
+const KIND_COLUMNS: readonly Column<AlertRuleView & { readonly last: string | null }>[] = [
+  {
+    head: "State",
+    cell: ({ is_on }) => (
+      <span className="outcome" data-tone={is_on ? "success" : "quiet"}>
+        {is_on ? "On" : "Off"}
+      </span>
+    ),
+  },
+  { head: "Alert", cell: ({ kind }) => ALERT_NAMES[kind] },
+  { head: "Starts when", cell: ({ limit }) => limit },
+  { head: "Last started", cell: ({ last }) => (last === null ? "never" : <Time at={last} relative />) },
+];
 
 const nameOf = ({ source, subject }: AlertView) => [source, subject].filter((part) => part !== "").join(" ");
 
@@ -58,7 +93,7 @@ const COLUMNS: readonly Column<AlertView>[] = [
     head: "State",
     cell: ({ state, kind }) => (
       <span className="outcome" data-tone={state === "open" ? ALERT_TONES[kind] : TONES[state]}>
-        {state}
+        {capitalised(state)}
       </span>
     ),
   },
@@ -66,7 +101,7 @@ const COLUMNS: readonly Column<AlertView>[] = [
     head: "Alert",
     cell: (alert) => (
       <AlertLink alert={alert} underline="hover">
-        {ALERT_TEXTS[alert.kind]}
+        {capitalised(ALERT_TEXTS[alert.kind])}
       </AlertLink>
     ),
   },

@@ -28,7 +28,7 @@ export function FindingText({ message }: Pick<Finding, "message">) {
 
 function Part({ part }: { readonly part: string }): ReactNode {
   if (part.startsWith("`")) return <code>{part.slice(1, -1)}</code>;
-  if (part.startsWith("http")) return <code className="address">{part}</code>;
+  if (part.startsWith("http")) return <code className="check-address">{part}</code>;
   if (part.startsWith("(")) return `(${outcomeLabel(part.slice(1, -1))})`;
   if (part.endsWith(" ms")) return `${SECONDS.format(Number(part.slice(0, -3)) / 1_000)} s`;
   const at = part.endsWith(" UTC") ? `${part.slice(0, 10)}T${part.slice(11, 16)}:00.000Z` : part;
