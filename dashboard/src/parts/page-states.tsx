@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Paper, Skeleton, Stack, Text, VisuallyHidden } from "@mantine/core";
+import { Alert, Button, Group, Skeleton, Stack, Text, VisuallyHidden } from "@mantine/core";
 import { AdminError } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { isStatus } from "../client.ts";
@@ -70,11 +70,5 @@ export function Loading({ what }: { readonly what: string }) {
 
 /** In place of an empty list: why it is empty, and how it fills. */
 export function EmptyState({ children }: { readonly children: ReactNode }) {
-  return (
-    <Paper withBorder p="xl" my="md">
-      <Text component="div" ta="center">
-        {children}
-      </Text>
-    </Paper>
-  );
+  return <div className="empty-state">{children}</div>;
 }
