@@ -75,6 +75,7 @@ it("41 failures of a cause are mended with three clicks from the overview", { ti
       broken.delete("paid");
       await page.goto("/");
       await signIn(page);
+      await expectShown(page.locator(".card").getByText(/^24 hours, at most \d+ an hour$/));
       await page.locator(".card").getByRole("link").click();
       await page.getByRole("button", { name: "Dry run", exact: true }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Replay all 41" }).click();

@@ -68,7 +68,9 @@ it("the sources are a line each, which a click, Enter, j and k open and leave", 
       const row = rowOf(page, "billing");
       await expectShown(row.getByText("Healthy"));
       await expectShown(row.getByText("Stripe"));
-      await expectShown(row.getByText(/ ms of 10 s$/));
+      const p99 = row.getByText(/ ms of 10 s$/);
+      await expectShown(p99);
+      expect((await p99.boundingBox())?.height).toBeLessThanOrEqual(24);
       await expectShown(row.getByText("in use"));
       expect(await row.getByRole("link", { name: "handled of billing: 1" }).count()).toBe(1);
       expect((await row.boundingBox())?.height).toBeLessThanOrEqual(32);

@@ -26,7 +26,7 @@ export function DeadlineShare({ p99_ms, deadline_ms }: Pick<SourceHealthView, "p
   if (deadline_ms === null) return <span className="share-ms">{milliseconds(p99_ms)}</span>;
   const share = Math.min(1, p99_ms / deadline_ms);
   return (
-    <span className="share">
+    <span className="deadline-share">
       <span className="share-ms">{milliseconds(p99_ms)}</span>
       <span className="deadline" data-late={p99_ms > deadline_ms} aria-hidden="true">
         <i style={{ width: `${share * 100}%` }} />

@@ -12,7 +12,7 @@ export function SlowestCallbacks({ history }: { readonly history: SourceHistoryV
       <h3>
         Slowest callbacks
         <span className="quiet">
-          {` of ${SPAN_TEXT[span]}, up to their commit`}
+          {` of ${SPAN_TEXT[span]}, without the commit`}
           {!is_complete && ", as far as the log was read"}
         </span>
       </h3>
