@@ -229,11 +229,15 @@ it("a viewer gets no secret that a handler returned or sent, and an operator get
       const masked = { access_token: "[masked]", paid: true };
       expect(await replay()).toMatchObject({ outcome: "success", result: masked });
       const headers = { authorization: `Bearer ${VIEWER}` };
-      for (const path of ["/api/v1/events", "/api/v1/events/platform/f1", "/api/v1/notifications"]) {
-        const text = JSON.stringify((await receiver.admin(path, { headers })).body);
+      const read = async (path: string) => (await receiver.admin(path, { headers })).body;
+      for (const path of ["/api/v1/events", "/api/v1/events/platform/f1"]) {
+        const text = JSON.stringify(await read(path));
         expect(text).toContain(JSON.stringify(masked));
         expect(text).not.toContain(secret);
       }
+      expect((await read("/api/v1/events/platform/f1")).notifications).toMatchObject([{ payload: masked }]);
+      // A list of notifications has no payload.
+      expect(JSON.stringify(await read("/api/v1/notifications"))).not.toContain(secret);
     },
     { handlers: [leaking], env: { ADMIN_VIEWER_TOKEN: VIEWER } },
   );
