@@ -78,12 +78,8 @@ export const THEME = createTheme({
   cursorType: "pointer",
 });
 
-/** White is read on it, in both schemes. */
-const DANGER = { "--mantine-color-red-filled": "#c92f26", "--mantine-color-red-filled-hover": "#b3261e" };
-
 /** Both schemes are chosen, not inverted. Every text on every ground has a contrast of 4.5 to 1 or more. */
 const LIGHT_SCHEME = {
-  ...DANGER,
   "--mantine-color-body": "#ffffff",
   "--mantine-color-text": "#1a1d24",
   "--mantine-color-dimmed": "#5b616d",
@@ -115,7 +111,6 @@ const LIGHT_SCHEME = {
 };
 
 const DARK_SCHEME = {
-  ...DANGER,
   "--mantine-color-body": "#101318",
   "--mantine-color-text": "#e6e8ec",
   "--mantine-color-dimmed": "#a0a7b3",
