@@ -14,14 +14,32 @@ const panelOf = (page: Page) => page.getByRole("complementary", { name: "Callbac
 const rowOf = (page: Page, text: string) => page.locator(".activity-row").filter({ hasText: text });
 const openOf = (page: Page) => new URL(page.url()).searchParams.get("open");
 
+/** The panel that one click opens after a search from the overview. */
+async function searched(page: Page, text: string, id: number) {
+  await page.goto("/");
+  await signIn(page);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+  await page.locator(`.activity-row[data-id="${id}"]`).click();
+  return panelOf(page);
+}
+
 it("a click anywhere in a row opens its panel, and a reload restores it", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
       await receiver.send(payment({ event_id: "evt_1" }, { order_id: "order-123" }));
       await page.goto("/activity");
       await signIn(page);
-      await rowOf(page, "evt_1").locator(".cell-duration").click();
       const panel = panelOf(page);
+      for (const cell of await rowOf(page, "evt_1").getByRole("gridcell").all()) {
+        await cell.click();
+        await expectShown(panel);
+        await page.keyboard.press("Escape");
+        await panel.waitFor({ state: "hidden" });
+      }
+      await rowOf(page, "evt_1").locator(".cell-duration").click();
       await expectShown(panel.getByText(/^Handled once, in /));
       // The payload's first line is on the first screen.
       await expect
@@ -39,6 +57,11 @@ it("a click anywhere in a row opens its panel, and a reload restores it", { time
       await panel.getByRole("button", { name: "Raw", exact: true }).focus();
       await page.keyboard.press("Enter");
       await expectShown(panel.getByRole("group", { name: "Request body" }));
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await panel.getByRole("button", { name: "Copy as curl" }).click();
+      const copied = () => page.evaluate("navigator.clipboard.readText()");
+      await expect.poll(copied, { timeout: PATIENCE_MS }).toMatch(/order-123[\s\S]*\| oncehook sign\)/);
+      expect(await copied()).not.toContain(SECRET);
       await page.reload();
       await expectShown(panel.getByText('"order-123"'));
       await panel.getByText('"order-123"').click();
@@ -75,24 +98,25 @@ it("j and k go through the list, Enter opens a callback, and Escape closes it", 
   ),
 );
 
-it("the timeline marks the fields in which a later delivery differs from the first one", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(payment({ event_id: "evt_1" }, { amount: 19.9 }));
-      await receiver.send(payment({ event_id: "evt_1" }, { amount: 20.9 }));
-      await page.goto("/activity?open=2");
-      await signIn(page);
-      const panel = panelOf(page);
-      await expectShown(panel.getByText(/^A duplicate: the event was handled at /));
-      await panel.getByRole("tab", { name: "Timeline" }).click();
-      const changes = panel.getByRole("list", { name: "Changed since the first delivery" });
-      const amount = changes.getByRole("listitem").filter({ hasText: "data.amount" });
-      await expectShown(amount);
-      expect(await amount.locator("del").textContent()).toBe("19.9");
-      expect(await amount.locator("ins").textContent()).toBe("20.9");
-    },
-    { env: OPEN },
-  ),
+it(
+  "two clicks from the overview, the timeline marks the fields in which a later delivery differs",
+  { timeout: LIMIT_MS },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await receiver.send(payment({ event_id: "evt_1" }, { amount: 19.9 }));
+        await receiver.send(payment({ event_id: "evt_1" }, { amount: 20.9 }));
+        const panel = await searched(page, "evt_1", 2);
+        await expectShown(panel.getByText(/^A duplicate: the event was handled at /));
+        await panel.getByRole("tab", { name: "Timeline" }).click();
+        const changes = panel.getByRole("list", { name: "Changed since the first delivery" });
+        const amount = changes.getByRole("listitem").filter({ hasText: "data.amount" });
+        await expectShown(amount);
+        expect(await amount.locator("del").textContent()).toBe("19.9");
+        expect(await amount.locator("ins").textContent()).toBe("20.9");
+      },
+      { env: OPEN },
+    ),
 );
 
 it("a failed event is run dry first, and replayed from the result of the dry run", { timeout: LIMIT_MS }, () => {
@@ -142,18 +166,21 @@ it("the SQL tab shows the statements of a dry run in place", { timeout: LIMIT_MS
   );
 });
 
-it("the SQL tab shows what the handler wrote, where that is recorded", { timeout: LIMIT_MS }, () => {
+it("two clicks from the overview, the SQL tab shows the statements and values that were recorded", {
+  timeout: LIMIT_MS,
+}, () => {
   const { state, handler } = unreliable();
   state.down = false;
   return withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_1" }));
-      await page.goto("/activity?open=platform/evt_1");
-      await signIn(page);
-      const panel = panelOf(page);
+      const panel = await searched(page, "evt_1", 1);
       await panel.getByRole("tab", { name: "SQL" }).click();
       await expectShown(panel.getByText("insert into shelves"));
       await expectShown(panel.getByText(/^Recorded/));
+      const text = await panel.getByRole("tabpanel").textContent();
+      expect(text).toContain("1 row");
+      expect(text).toContain("evt_1");
     },
     { handlers: [handler], env: { ...OPEN, RECORD_STATEMENTS: "true" } },
   );
