@@ -189,6 +189,7 @@ it("legend, bars and their text have one order, and the arrow keys go from bar t
       );
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
+        await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
         const of = (name: string): Promise<string> =>
           page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue("${name}")`);
         const [ignored, duplicates] = [await of("--ignored-area"), await of("--duplicate-area")];
