@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { allOf } from "../../dashboard/src/pages/problems/problem-text.ts";
 import { changesBetween } from "../../dashboard/src/panel/delivery-changes.ts";
 import { openedBy, openOf } from "../../dashboard/src/panel/opened.ts";
 import { ownFramesFirst } from "../../dashboard/src/panel/own-frames.ts";
@@ -38,4 +39,9 @@ it("the address of a panel names a callback or an event, whose id may hold slash
 it("a stack begins with the frames of the user's code", () => {
   const error = ["Error: no", "    at run (/app/node_modules/kysely/a.js:1:1)", "    at handle (/app/config.ts:7:1)"];
   expect(ownFramesFirst(error.join("\n"))).toBe([error[0], error[2], error[1]].join("\n"));
+});
+
+it("a button names the number only where all were counted", () => {
+  expect(allOf("Replay", { count: 41, at_least: false })).toBe("Replay all 41");
+  expect(allOf("Replay", { count: 10_000, at_least: true })).toBe("Replay all");
 });

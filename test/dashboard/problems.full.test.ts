@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { breaking } from "../support/breaking.ts";
@@ -52,12 +53,19 @@ it("four causes with 69 failures are four problems, and each has its count and i
 }, () => {
   return withFailures(
     { paid: [41, "UNIQUE constraint"], order: [19, "no sku"], slow: [6, "too slow"], refund: [3, "no row"] },
-    async ({ page }) => {
+    async ({ page, receiver }) => {
       await until(async () => (await rowsOf(page).count()) === 4, PATIENCE_MS);
       const numbers = await rowsOf(page).locator(".cell-count").allTextContents();
       expect(numbers).toEqual(["41", "19", "6", "3"]);
       for (const cell of [".cell-first time", ".cell-last time", ".sparkline rect"])
         expect(await rowOf(page, "no sku").locator(cell).count()).toBeGreaterThan(0);
+      const { items } = (await receiver.admin("/api/v1/problems")).body as { items: Record<string, string>[] };
+      const order = items.find(({ event_type }) => event_type === "order");
+      for (const [cell, at] of [
+        [".cell-first", order?.first_seen],
+        [".cell-last", order?.last_seen],
+      ] as const)
+        expect(await rowOf(page, "no sku").locator(cell).locator("time").getAttribute("datetime")).toBe(at);
       await expectShown(page.getByRole("link", { name: "Problems 4" }).or(page.getByText("Problems4")).first());
     },
   );
@@ -126,6 +134,9 @@ it("the failures are a CSV file two clicks from the overview", { timeout: LIMIT_
         page.getByRole("link", { name: "CSV", exact: true }).click(),
       ]);
       expect(download.suggestedFilename()).toMatch(/^failures-.*\.csv$/);
+      const csv = readFileSync(await download.path(), "utf8");
+      expect(csv.split("\n", 1)[0]).toContain("event_id");
+      expect([...new Set(csv.match(/\bpaid_\d\b/g))].toSorted()).toEqual(["paid_0", "paid_1"]);
     },
     { handlers, env: OPEN },
   );

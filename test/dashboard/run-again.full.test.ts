@@ -105,6 +105,11 @@ it("yesterday's orders run again through the mended handler in at most six click
       await expectShown(result.getByText(/^12 of 12 replayed, none skipped, 1 failed/));
       await expectShown(result.getByText("o7"));
       await expectShown(result.getByText("Error: still broken"));
+      const outcome = page.getByRole("region", { name: "Bulk replay" });
+      expect(await outcome.getAttribute("data-tone")).toBe("failed");
+      expect(await page.locator(".replay-row .outcome").getAttribute("data-tone")).toBe("failed");
+      const left = result.getByRole("list", { name: "Events that were not run" });
+      expect(await left.getByRole("listitem").count()).toBe(1);
       expect(clicks).toBeLessThanOrEqual(6);
       expect(problems).toEqual([]);
     },

@@ -58,6 +58,7 @@ describe("from the overview, the search box finds a callback whose panel opens w
   it.each([
     ["an order id", "order-123", /evt_short/, "order-123"],
     ["an e-mail", "ada@example.com", /evt_short/, "ada@example.com"],
+    ["an event id", "evt_short", /evt_short/, "evt_short"],
     ["the id that a refused callback claims", "evt_forged", /unverified evt_forged/, "evt_forged"],
     ["the platform's delivery id in its header", DELIVERY, /evt_short/, DELIVERY],
     ["a request id", requestIdOf, /evt_short/, undefined],

@@ -147,8 +147,14 @@ it("pages stay while the receiver is away, say since when, and continue by thems
     // The pages that may be opened later are read ahead.
     await page.waitForLoadState("networkidle");
     troubles.set("/", "away");
+    const now = async () => Number(await page.evaluate("Date.now()"));
+    const since = await now();
     const banner = page.getByText(/^The receiver does not respond\. Last response: \d/);
-    await untilInItsTime(page, () => banner.isVisible());
+    await until(async () => {
+      await page.clock.runFor(250);
+      return banner.isVisible();
+    }, PATIENCE_MS);
+    expect((await now()) - since).toBeLessThanOrEqual(5_000);
     await expectShown(page.getByRole("row", { name: /Built-in protocol/ }));
     const settings = page.getByRole("heading", { name: "Configuration" });
     await page.getByRole("link", { name: "Settings" }).click();
