@@ -9,6 +9,7 @@ import { until } from "../support/until.ts";
 import { signIn, withPage } from "./dashboard.ts";
 import { hoursOfAShop } from "./hours-of-a-shop.ts";
 import { isToBeKept, Pictures } from "./pictures.ts";
+import { PAGES } from "./routes.ts";
 
 const LIMIT_MS = 600_000;
 const ALL_VIEWS = [
@@ -80,6 +81,15 @@ const SCENES: Readonly<Record<string, { readonly at: string; readonly open?: (pa
   audit: { at: "/settings/audit" },
   sandbox: { at: "/sandbox" },
 };
+
+/** The page of an address, whatever it shows. */
+const pageOf = (path: string) => path.replace(/\?.*$/, "").replace(/^\/sources\/.+/, "/sources/$name");
+
+it("each page that the accessibility test goes to has a picture", () => {
+  const taken = new Set(Object.values(SCENES).map(({ at }) => pageOf(at)));
+  const pages = PAGES.map(([path]) => pageOf(path)).filter((path) => path !== "/nowhere");
+  expect(pages.filter((path) => !taken.has(path))).toEqual([]);
+});
 
 async function take(page: Page, pictures: Pictures, suffix: string): Promise<void> {
   for (const [name, { at, open }] of Object.entries(SCENES)) {
