@@ -114,7 +114,9 @@ describe("GET /api/v1/search", () => {
       expect(await texts("")).toEqual(expect.arrayContaining(["source:", "outcome:", "source:platform"]));
       expect(await texts("order-1 sou")).toEqual(["source:", "source:platform"]);
       expect(await texts("outcome:fa")).toEqual(
-        ["failed", "handler_failed", "commit_failed", "handshake_failed"].map((outcome) => `outcome:${outcome}`),
+        ["failed", "accepted_failed", "handler_failed", "commit_failed", "handshake_failed"].map(
+          (outcome) => `outcome:${outcome}`,
+        ),
       );
       expect((await texts("outcome:ign")).filter((text) => text === "outcome:ignored")).toHaveLength(1);
       expect(await texts("type:pay")).toEqual(["type:payment_notify"]);

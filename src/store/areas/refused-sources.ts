@@ -29,6 +29,8 @@ const ROWS_READ = 50;
 const REFUSED_READ = 500;
 /** On a busy receiver the log of a minute is long. Without it, `since` is exact to the minute. */
 const BUDGET_MS = 40;
+/** A count's minute is reckoned from a duration: at its border the row may have a time of the next one. */
+const BORDER_SECONDS = 1;
 const REFUSALS = OUTCOMES.filter(isRefusal);
 
 /** The sources whose callbacks were authentic, and are all refused since. */
@@ -55,7 +57,7 @@ export class RefusedSources extends Area {
     const found = await new Callbacks(this.database).search({ source, outcomes: REFUSALS, from }, search);
     const refused = found.callbacks.filter(({ receivedAt }) => receivedAt > from);
     const [newest] = refused;
-    // A count lies in the minute in which it was taken, some seconds later. Up to a bound, the log is exact.
+    // The counts begin with the next minute. Up to a bound, the log is exact.
     const count = Math.max(counts.count, refused.length);
     const lastRefused = newest === undefined ? counts.lastRefused : Date.parse(newest.receivedAt) / 1_000;
     const minuteEnd = new Date((counts.lastAuthentic + MINUTE_SECONDS) * 1_000).toISOString();
@@ -114,7 +116,7 @@ export class RefusedSources extends Area {
 
   /** When the last authentic callback came, if a short search of the log finds it, and where such came from. */
   private async lastAuthentic(source: string, minute: number) {
-    const end = new Date((minute + MINUTE_SECONDS) * 1_000).toISOString();
+    const end = new Date((minute + MINUTE_SECONDS + BORDER_SECONDS) * 1_000).toISOString();
     const ids = await idsByTime(this.database, "oncehook_callbacks", "received_at");
     const before = await ids.firstSince(end);
     const { rows } = await boundedSearch(

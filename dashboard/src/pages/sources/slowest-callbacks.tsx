@@ -1,5 +1,5 @@
 import type { SourceHistoryView } from "oncehook/admin-client";
-import { outcomeLabel, toneOf } from "../../parts/outcome.ts";
+import { outcomeTitle, toneOf } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { SPAN_TEXT } from "../../parts/periods.ts";
 import { milliseconds, Time } from "../../parts/time.tsx";
@@ -35,7 +35,7 @@ export function SlowestCallbacks({ history }: { readonly history: SourceHistoryV
             </PageLink>
             <span className="slow-type">{event_type ?? "–"}</span>
             <span className="outcome" data-tone={toneOf(outcome, response_status)}>
-              {outcomeLabel(outcome)}
+              {outcomeTitle(outcome)}
             </span>
           </li>
         ))}
