@@ -110,15 +110,13 @@ async function firstRowMs(page: Page, path: string, selector: string): Promise<n
 
 /** @returns the page's time of the first frame that has the element */
 function shownAt(page: Page, selector: string): Promise<number> {
-  return page.evaluate(
-    (wanted) =>
-      new Promise<number>((resolve) => {
-        const look = () =>
-          document.querySelector(wanted) === null ? requestAnimationFrame(look) : resolve(performance.now());
-        look();
-      }),
-    selector,
-  );
+  return page.evaluate<number>(`new Promise((resolve) => {
+    const look = () =>
+      document.querySelector(${JSON.stringify(selector)}) === null
+        ? requestAnimationFrame(look)
+        : resolve(performance.now());
+    look();
+  })`);
 }
 
 async function clickRows(page: Page): Promise<number[]> {
@@ -126,14 +124,12 @@ async function clickRows(page: Page): Promise<number[]> {
   const took: number[] = [];
   for (let click = 0; click < clicks; click += 1) {
     if (click % 20 === 0) await firstRowMs(page, ACTIVITY, ACTIVITY_ROW);
-    const clicked = await page.evaluate(
-      ([cell, index]) => {
-        const begun = performance.now();
-        document.querySelectorAll<HTMLElement>(cell)[index]?.click();
-        return begun;
-      },
-      [ACTIVITY_ROW, click % 20] as const,
-    );
+    const cell = `document.querySelectorAll(${JSON.stringify(ACTIVITY_ROW)})[${click % 20}]`;
+    const clicked = await page.evaluate<number>(`(() => {
+      const begun = performance.now();
+      ${cell}.click();
+      return begun;
+    })()`);
     took.push((await shownAt(page, PANEL)) - clicked);
     await page.keyboard.press("Escape");
     await page.waitForSelector(PANEL, { state: "detached" });

@@ -61,11 +61,9 @@ const inside = createRoute({
   id: "inside",
   component: Shell,
   errorComponent: PageError,
-  // A page that is opened while the receiver is away has its script already.
-  onEnter: () => {
-    for (const { options } of PAGES) void options.component?.preload?.();
-  },
-  beforeLoad: async ({ context, location }) => {
+  beforeLoad: async ({ context, location, matches }) => {
+    // The page's script is on its way while the session is asked for.
+    preload(PAGES.filter(({ id }) => matches.some(({ routeId }) => routeId === id)));
     const session = await sessionOf(context.queries);
     if (session === null && !IS_IN_APPLICATION) throw redirect({ to: "/sign-in", search: { back: location.href } });
   },
@@ -243,8 +241,12 @@ const SETTINGS = [configuration, checks, storage, background, alerts, auditLog] 
 const PAGES = [overview, activity, problems, replays, backfills, sources, source, sandbox, ...SETTINGS] as const;
 const EARLIER_ADDRESSES = [callbacks, callback, event, refused, failures, bulkReplays, notifications, audit] as const;
 
+function preload(pages: readonly (typeof PAGES)[number][]): void {
+  for (const { options } of pages) void options.component?.preload?.();
+}
+
 export function createPages(queries: QueryClient) {
-  return createRouter({
+  const router = createRouter({
     routeTree: root.addChildren([
       signIn,
       inside.addChildren([
@@ -266,6 +268,11 @@ export function createPages(queries: QueryClient) {
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
   });
+  // Behind the first page: one that is opened while the receiver is away has its script already.
+  router.subscribe("onResolved", () => {
+    if (router.state.matches.some(({ routeId }) => routeId === inside.id)) preload(PAGES);
+  });
+  return router;
 }
 
 declare module "@tanstack/react-router" {

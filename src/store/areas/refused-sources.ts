@@ -29,7 +29,7 @@ const ROWS_READ = 50;
 const REFUSED_READ = 500;
 /** On a busy receiver the log of a minute is long. Without it, `since` is exact to the minute. */
 const BUDGET_MS = 40;
-/** A count's minute is reckoned from a duration: at its border the row may have a time of the next one. */
+/** A count's minute is reckoned from a duration: near its border the row may lie in the next one. */
 const BORDER_SECONDS = 1;
 const REFUSALS = OUTCOMES.filter(isRefusal);
 
