@@ -15,15 +15,26 @@ export interface Database {
   /** Both databases return times as ISO 8601 and integers as numbers, and take `Date`s. */
   readonly read: Query;
   readonly write: Query;
+  /**
+   * As `read`, for the first rows of a queue. PostgreSQL walks the index until it has them. It would collect and sort the whole
+   * queue where it expects few rows, as in a young database (decision 0125).
+   */
+  readonly readFirst: Query;
   /** Whether an error passes by itself, as a busy database does. */
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
   /** Whether a value was refused, by a constraint or for its type: the same statement fails again. */
   readonly isDataError: (error: unknown) => boolean;
   /**
    * Several statements in one transaction; it may be run again where a passing fault stopped it.
-   * @param options `mayWait`: no response waits for it, so SQLite commits it with the next group of events
    */
-  transact<T>(work: (query: Query) => Promise<T>, options?: { readonly mayWait: boolean }): Promise<T>;
+  transact<T>(work: (query: Query) => Promise<T>, options?: TransactOptions): Promise<T>;
+}
+
+export interface TransactOptions {
+  /** No response waits for it, so SQLite commits it with the next group of events. */
+  readonly mayWait?: boolean;
+  /** Its statements find rows as `readFirst` does. */
+  readonly takesFirst?: boolean;
 }
 
 /** Rows that one statement deletes or walks past, so that no callback waits long for the writer. */

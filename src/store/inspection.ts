@@ -65,7 +65,15 @@ const SELECT_REFUSED = sql`SELECT source, received_at, diagnosis FROM
 export function readingDatabase(dialect: Dialect, execute: Execute): Database {
   const read = bindQuery(dialect === "sqlite" ? sqliteDialect : postgresDialect, execute);
   const transact: Database["transact"] = (work) => work(read);
-  return { dialect, read, write: read, transact, transientReason: () => undefined, isDataError: () => false };
+  return {
+    dialect,
+    read,
+    readFirst: read,
+    write: read,
+    transact,
+    transientReason: () => undefined,
+    isDataError: () => false,
+  };
 }
 
 /** Reads this service's tables, which exist. @throws MaintenanceError for a database that this version cannot read */

@@ -1,10 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, randomFillSync } from "node:crypto";
 
 const ALGORITHM = "aes-256-gcm";
 const VERSION = 1;
 const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+/** A draw costs as much for one nonce as for hundreds. */
+const NONCES_A_DRAW = 256;
 const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
 
 const OTHER_KEY = "sealed with another ENCRYPTION_KEY; set the one that was in use then as ENCRYPTION_KEY_PREVIOUS";
@@ -29,10 +31,11 @@ export class EncryptionKeyMissing extends DecryptionError {
 export function createEncryptor(key: Uint8Array, previous: readonly Uint8Array[] = []) {
   const current = derive(key);
   const keys = [current, ...previous.map(derive)];
+  const nextNonce = createNonces();
   return {
     /** @param context such as a table and a key; `decrypt` needs the same, so that no value can be moved */
     encrypt(plain: Uint8Array, context: string): Uint8Array {
-      const nonce = randomBytes(NONCE_BYTES);
+      const nonce = nextNonce();
       const cipher = createCipheriv(ALGORITHM, current.secret, nonce).setAAD(Buffer.from(context));
       const encrypted = Buffer.allocUnsafe(HEAD_BYTES + plain.length + TAG_BYTES);
       encrypted[0] = VERSION;
@@ -65,6 +68,20 @@ export function createEncryptor(key: Uint8Array, previous: readonly Uint8Array[]
         throw new DecryptionError("the sealed value was changed, or belongs to another row", { cause });
       }
     },
+  };
+}
+
+/** Each is used once: it is overwritten by the next draw, after all of them were taken. */
+function createNonces(): () => Uint8Array {
+  const drawn = new Uint8Array(NONCES_A_DRAW * NONCE_BYTES);
+  let at = drawn.length;
+  return () => {
+    if (at === drawn.length) {
+      randomFillSync(drawn);
+      at = 0;
+    }
+    at += NONCE_BYTES;
+    return drawn.subarray(at - NONCE_BYTES, at);
   };
 }
 

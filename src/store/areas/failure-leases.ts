@@ -103,7 +103,7 @@ export class FailureLeases extends Area {
         SELECT ${next(after)} WHERE EXISTS (SELECT 1 ${inState} AND ${isDue})
         UNION ALL SELECT ${next(sql`sources.name`)} FROM sources WHERE name IS NOT NULL)
       SELECT name AS source FROM sources
-      WHERE (SELECT 1 ${inState} AND source = sources.name AND ${isDue} ORDER BY next_attempt_at LIMIT 1) = 1
+      WHERE name IS NOT NULL AND (SELECT 1 ${inState} AND source = sources.name AND ${isDue} ORDER BY next_attempt_at LIMIT 1) = 1
       LIMIT ${sql.lit(limit)}`;
     return rows.map(({ source }) => source);
   }

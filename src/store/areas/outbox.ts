@@ -27,9 +27,11 @@ export class Outbox extends Area {
     alertChannels: readonly string[] = [],
   ): Promise<number> {
     const { dialect } = this.database;
-    const fresh = await this.read<IdRow & { readonly position: number }>`
-      SELECT id, position FROM oncehook_notifications
-      WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)}`;
+    const { rows: fresh } = await run<IdRow & { readonly position: number }>(
+      this.database.readFirst,
+      sql`SELECT id, position FROM oncehook_notifications
+        WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${sql.lit(limit)}`,
+    );
     if (fresh.length === 0) return 0;
     const ids = idList(dialect, idsOf(fresh));
     const alerts = alertChannels.length === 0 ? [] : fresh.filter(({ position }) => position === ALERT_POSITION);
@@ -84,7 +86,7 @@ export class Outbox extends Area {
         if (rows.length > 0) take(rows.map(toNotification).sort((one, other) => one.id - other.id));
         return rows.length;
       },
-      { mayWait: true },
+      { mayWait: true, takesFirst: true },
     );
   }
 

@@ -23,7 +23,7 @@ import { isDataError, transientReason, transientReasonBeforeSending } from "./wi
 import { assertSearchPath, firstConnection } from "./wire/first-connection.ts";
 import { qualifiedNamesOf } from "./wire/names-of-connection.ts";
 import { createPool, type PoolOptions, withClient } from "./wire/pool.ts";
-import { PreparedNames } from "./wire/prepared-names.ts";
+import { PreparedNames, prepared } from "./wire/prepared-names.ts";
 import { executeOwn, queryOn, sendBatch } from "./wire/statement.ts";
 
 export interface PostgresOptions
@@ -178,22 +178,28 @@ async function findCompleted(
   return lookups.map(({ key }) => byName.get(keyText(key)));
 }
 
+/** A plan is kept for the session, so that the first rows are always taken with this. A pooler keeps nothing of it. */
+const WALK_INDEXES = prepared("SET LOCAL enable_bitmapscan = off");
+
 function createDatabase(pool: pg.Pool, lockTimeoutMs: number): Database {
   const query = bindQuery(postgresDialect, (compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
     const run = () => withClient(pool, deadline, (client) => executeOwn(client, compiled));
     return retryUntil(deadline, run, transientReasonBeforeSending);
   });
+  const transaction = <T>(work: (client: pg.ClientBase) => Promise<T>, takesFirst = false) => {
+    const limits = { deadline: performance.now() + BACKGROUND_TIMEOUT_MS, lockTimeoutMs };
+    const opening = takesFirst ? [WALK_INDEXES] : [];
+    const run = () => inTransaction(pool, limits, { opening, run: ({ client }) => work(client), closing: () => [] });
+    return retryUntil(limits.deadline, run, transientReason);
+  };
   return {
     dialect: "postgres",
     read: query,
+    readFirst: bindQuery(postgresDialect, (compiled) => transaction((client) => executeOwn(client, compiled), true)),
     write: query,
     transientReason,
     isDataError,
-    transact(work) {
-      const limits = { deadline: performance.now() + BACKGROUND_TIMEOUT_MS, lockTimeoutMs };
-      const run = () => inTransaction(pool, limits, { run: ({ client }) => work(queryOn(client)), closing: () => [] });
-      return retryUntil(limits.deadline, run, transientReason);
-    },
+    transact: (work, options) => transaction((client) => work(queryOn(client)), options?.takesFirst),
   };
 }

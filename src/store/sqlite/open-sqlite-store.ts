@@ -179,11 +179,13 @@ function createDatabase(connection: Connection, reader: Connection, writer: Writ
   const inside = bindQuery(sqliteDialect, async (query) => connection.execute(query));
   const transact: Database["transact"] = (work, options) =>
     writer.submit(NO_EVENT, performance.now() + BACKGROUND_TIMEOUT_MS, () => work(inside), options);
+  const read = bindQuery(sqliteDialect, (query) =>
+    retryUntil(performance.now() + BACKGROUND_TIMEOUT_MS, () => reader.execute(query), transientReason),
+  );
   return {
     dialect: "sqlite",
-    read: bindQuery(sqliteDialect, (query) =>
-      retryUntil(performance.now() + BACKGROUND_TIMEOUT_MS, () => reader.execute(query), transientReason),
-    ),
+    read,
+    readFirst: read,
     write: bindQuery(sqliteDialect, (query) => transact(async () => connection.execute(query))),
     transientReason,
     isDataError,
