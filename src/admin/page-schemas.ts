@@ -2,6 +2,7 @@ import { z } from "zod";
 import { VERSIONS } from "../domain/index.ts";
 import { ALERT } from "./alert-schemas.ts";
 import { hourly } from "./hourly-counts.ts";
+import { SOURCE_ACTIVITY } from "./source-activity-schema.ts";
 
 export const time = () => z.string().meta({ format: "date-time" });
 export const object = () => z.record(z.string(), z.unknown());
@@ -60,14 +61,6 @@ const ANSWER = z.strictObject({
   within_ms: z.number().nullable().describe("With `within`; else null."),
 });
 
-const RATE = z.strictObject({ callbacks: z.int(), seconds: z.int() });
-
-const ACTIVITY = z.strictObject({
-  last_callback_at: time().nullable().describe("When the quarter-hour of the last callback began."),
-  outcomes: z.record(z.string(), z.int()),
-  p99_ms: z.number().nullable(),
-});
-
 export const OFFERED_SECRETS = z
   .array(
     z.strictObject({
@@ -89,8 +82,11 @@ const SOURCE = z.strictObject({
   event_types: z.array(z.string()).describe("The types and patterns that have a handler."),
   unhandled: z.enum(["ignore", "refuse"]).describe("What becomes of another type."),
   answer: ANSWER.describe("When a callback gets its response."),
-  rate: RATE.nullable().describe("What one remote address may send; null for no limit."),
-  activity: ACTIVITY.describe("The last 24 hours. Counts of other processes may be some seconds behind."),
+  rate: z
+    .strictObject({ callbacks: z.int(), seconds: z.int() })
+    .nullable()
+    .describe("What one remote address may send; null for no limit."),
+  activity: SOURCE_ACTIVITY.describe("The last 24 hours. Counts of other processes may be some seconds behind."),
   authenticated_by: z.string().describe("How the methods are combined, in words."),
   authentication: z.array(AUTHENTICATION),
   has_tenant_secrets: z.boolean().describe("By tenant: `GET /api/v1/sources/{source}/tenants` has their uses."),

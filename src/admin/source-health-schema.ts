@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { time, view } from "./page-schemas.ts";
+import { lastCallbackFields } from "./source-activity-schema.ts";
 
 export const SOURCE_STATES = ["ok", "failing", "refusing", "silent", "idle"] as const;
 
@@ -18,9 +19,7 @@ export const SOURCE_HEALTH = view("How a source fares: the last hour, and its la
     .describe("The same in each two minutes of the hour, the oldest first; those without a callback are empty."),
   p99_ms: z.number().nullable(),
   deadline_ms: z.int().nullable().describe("How long its platform waits for a response; null where not documented."),
-  last_callback_at: time()
-    .nullable()
-    .describe("When the minute of its last callback began, of an older one the quarter-hour; null for none in a day."),
+  ...lastCallbackFields(),
 });
 
 export type SourceHealthView = z.infer<typeof SOURCE_HEALTH>;

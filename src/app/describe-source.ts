@@ -6,6 +6,7 @@ import {
   countByOutcome,
   eventResponses,
   keySourceOf,
+  lastCallback,
   latencyQuantile,
   OVERVIEW_RANGES,
   periodStart,
@@ -77,9 +78,10 @@ function answerOf(answer: AnswerMode): SourceView["answer"] {
 
 function activityOf(rows: readonly RollupSlot[]): SourceView["activity"] {
   const responses = eventResponses(rows);
-  const last = Math.max(...responses.map(({ slot }) => slot));
+  const last = lastCallback(responses, "day");
   return {
-    last_callback_at: responses.length === 0 ? null : new Date(last * 1_000).toISOString(),
+    last_callback_at: last?.at ?? null,
+    last_callback_within_seconds: last?.withinSeconds ?? null,
     outcomes: countByOutcome(rows),
     p99_ms: latencyQuantile(responses, 0.99),
   };

@@ -2,6 +2,7 @@ import type { SourceHealthView } from "../admin/index.ts";
 import {
   countByOutcome,
   eventResponses,
+  lastCallback,
   latencyQuantile,
   OVERVIEW_RANGES,
   outcomeCounts,
@@ -36,6 +37,7 @@ export async function sourceHealth(
     const responses = eventResponses(minutes);
     const quarters = eventResponses(day.get(source) ?? []);
     const outcomes = countByOutcome(minutes);
+    const last = lastCallback(responses, "hour") ?? lastCallback(quarters, "day");
     return {
       source,
       title: title ?? null,
@@ -45,7 +47,8 @@ export async function sourceHealth(
       periods: periodsOf(minutes, from),
       p99_ms: latencyQuantile(responses, 0.99),
       deadline_ms: deadlineSeconds === undefined ? null : Math.round(deadlineSeconds * 1_000),
-      last_callback_at: lastOf(responses) ?? lastOf(quarters) ?? null,
+      last_callback_at: last?.at ?? null,
+      last_callback_within_seconds: last?.withinSeconds ?? null,
     };
   });
 }
@@ -71,10 +74,6 @@ function periodsOf(minutes: readonly RollupSlot[], from: number): Record<string,
 function firstOf(range: "hour" | "day", now: Date): number {
   const { stepSeconds, steps } = OVERVIEW_RANGES[range];
   return periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
-}
-
-function lastOf(rows: readonly RollupSlot[]): string | undefined {
-  return rows.length === 0 ? undefined : isoTime(Math.max(...rows.map(({ slot }) => slot)));
 }
 
 function isoTime(seconds: number): string {

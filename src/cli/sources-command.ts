@@ -154,7 +154,7 @@ const PROOFS = {
 
 /** One line for each fact. */
 function factsText({ about, answer, rate, event_types, unhandled, activity }: SourceView): string {
-  const { last_callback_at, outcomes, p99_ms } = activity;
+  const { last_callback_at, last_callback_within_seconds, outcomes, p99_ms } = activity;
   const of = (value: number | null, unit: string) => (value === null ? "not documented" : `${value} ${unit}`);
   const own =
     about === null
@@ -177,7 +177,7 @@ function factsText({ about, answer, rate, event_types, unhandled, activity }: So
       "last 24 hours",
       last_callback_at === null
         ? "no callback"
-        : `${outcomesText(outcomes)}; p99 ${p99_ms ?? 0} ms, the last one after ${last_callback_at}`,
+        : `${outcomesText(outcomes)}; p99 ${p99_ms ?? 0} ms, the last one ${last_callback_within_seconds === 0 ? "at" : "after"} ${last_callback_at}`,
     ],
   ];
   return rows.map(([name = "", value = ""]) => `  ${name.padEnd(14)}  ${value}\n`).join("");

@@ -38,12 +38,33 @@ export interface RollupCount {
   readonly count: number;
   /** The highest latency of them; null or absent where it was not noted. */
   readonly highestMs?: number | null;
+  /** When the last of them came; null or absent where it was not noted. */
+  readonly lastAt?: string | null;
 }
 
 /** The first attempt of an accepted event, which failed or was rejected. */
 export interface FailedFirstAttempt extends EventKey {
   readonly acceptedAt: Date;
   readonly outcome: AfterResponse;
+}
+
+export interface LastCallback {
+  readonly at: string;
+  /** The callback came at `at` where it is 0, and else in so many seconds from `at` on. */
+  readonly withinSeconds: number;
+}
+
+/** The last callback of the counts of one span, in which it came; undefined for none. */
+export function lastCallback(
+  counts: readonly (Pick<RollupCount, "lastAt"> & { readonly slot: number })[],
+  range: OverviewRange,
+): LastCallback | undefined {
+  if (counts.length === 0) return undefined;
+  const slot = Math.max(...counts.map((count) => count.slot));
+  const times = counts.flatMap((count) => (count.slot === slot && count.lastAt ? [count.lastAt] : []));
+  const at = times.toSorted().at(-1);
+  if (at !== undefined) return { at, withinSeconds: 0 };
+  return { at: new Date(slot * 1_000).toISOString(), withinSeconds: OVERVIEW_RANGES[range].stepSeconds };
 }
 
 /** How many callbacks had each outcome. */

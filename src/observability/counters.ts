@@ -22,19 +22,22 @@ const MAX_FAILED = 10_000;
 
 /** A process's counts of the callbacks that it answers, for the overview, until they are written down. */
 export function createRollupCounts(clock: Clock) {
-  let counts = new Map<string, MinuteCount & { count: number; highestMs: number }>();
+  let counts = new Map<string, MinuteCount & { count: number; highestMs: number; lastMs: number }>();
   let failed: FailedFirstAttempt[] = [];
   return {
     /** One answered callback, of the minute in which it came. @param source empty where it came to none */
     note(source: string, outcome: Outcome, ms: number): void {
-      const slot = periodStart(clock.now().getTime() - ms, OVERVIEW_RANGES.hour.stepSeconds);
+      const lastMs = clock.now().getTime() - ms;
+      const slot = periodStart(lastMs, OVERVIEW_RANGES.hour.stepSeconds);
       const [name, bucket] = [outcomeName(outcome), latencyBucket(ms)];
       const key = `${slot} ${name} ${bucket} ${source}`;
       const known = counts.get(key);
-      if (known === undefined) counts.set(key, { slot, source, outcome: name, bucket, count: 1, highestMs: ms });
+      if (known === undefined)
+        counts.set(key, { slot, source, outcome: name, bucket, count: 1, highestMs: ms, lastMs });
       else {
         known.count += 1;
         known.highestMs = Math.max(known.highestMs, ms);
+        known.lastMs = Math.max(known.lastMs, lastMs);
       }
     },
     /** The first attempt of an accepted event failed or was rejected. */
@@ -43,7 +46,9 @@ export function createRollupCounts(clock: Clock) {
     },
     /** Returns the counts since the last call, and resets them. */
     take(): readonly MinuteCount[] {
-      const taken = [...counts.values()];
+      const taken = [...counts.values()].map(({ lastMs, ...count }) => {
+        return { ...count, lastAt: new Date(lastMs).toISOString() };
+      });
       counts = new Map();
       return taken;
     },

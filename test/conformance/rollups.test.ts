@@ -7,35 +7,36 @@ const NOON = new Date("2026-03-04T12:34:56.000Z");
 const minutes = (count: number) => new Date(NOON.getTime() + count * 60_000);
 const days = (count: number) => minutes(count * 1_440);
 const seconds = (text: string) => Date.parse(text) / 1_000;
-const DONE = { source: "platform", outcome: "success", bucket: 3, highestMs: 4.5 };
+const LATER = "2026-03-04T12:34:57.250Z";
+const DONE = { source: "platform", outcome: "success", bucket: 3, highestMs: 4.5, lastAt: NOON.toISOString() };
 
 describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
   it("the counts of all processes are added up, in periods of each span", () =>
     withStore(dialect, async ({ rollups }) => {
       await rollups.add(NOON, [
         { ...DONE, count: 2 },
-        { ...DONE, source: "", outcome: "not_found", bucket: 0, count: 1, highestMs: null },
+        { ...DONE, source: "", outcome: "not_found", bucket: 0, count: 1, highestMs: null, lastAt: null },
       ]);
       await Promise.all([1, 2, 3, 4].map(() => rollups.add(NOON, [{ ...DONE, count: 10 }])));
       await rollups.add(minutes(1), [{ ...DONE, count: 7 }]);
-      await rollups.add(NOON, [{ ...DONE, count: 1, highestMs: 4.75 }]);
+      await rollups.add(NOON, [{ ...DONE, count: 1, highestMs: 4.75, lastAt: LATER }]);
       await rollups.add(NOON, [{ ...DONE, count: 1, highestMs: 3.5 }]);
       await rollups.add(minutes(2), []);
       const of = async (span: "hour" | "day" | "month") =>
         (await rollups.list(span, 0)).toSorted((a, b) => a.slot - b.slot || a.bucket - b.bucket);
-      const refused = { source: "", outcome: "not_found", bucket: 0, count: 1, highestMs: null };
+      const refused = { source: "", outcome: "not_found", bucket: 0, count: 1, highestMs: null, lastAt: null };
       expect(await of("hour")).toEqual([
         { slot: seconds("2026-03-04T12:34:00Z"), ...refused },
-        { slot: seconds("2026-03-04T12:34:00Z"), ...DONE, count: 44, highestMs: 4.75 },
+        { slot: seconds("2026-03-04T12:34:00Z"), ...DONE, count: 44, highestMs: 4.75, lastAt: LATER },
         { slot: seconds("2026-03-04T12:35:00Z"), ...DONE, count: 7 },
       ]);
       expect(await of("day")).toEqual([
         { slot: seconds("2026-03-04T12:30:00Z"), ...refused },
-        { slot: seconds("2026-03-04T12:30:00Z"), ...DONE, count: 51, highestMs: 4.75 },
+        { slot: seconds("2026-03-04T12:30:00Z"), ...DONE, count: 51, highestMs: 4.75, lastAt: LATER },
       ]);
       expect(await of("month")).toEqual([
         { slot: seconds("2026-03-04T12:00:00Z"), ...refused },
-        { slot: seconds("2026-03-04T12:00:00Z"), ...DONE, count: 51, highestMs: 4.75 },
+        { slot: seconds("2026-03-04T12:00:00Z"), ...DONE, count: 51, highestMs: 4.75, lastAt: LATER },
       ]);
       expect(await rollups.list("hour", seconds("2026-03-04T12:35:00Z"))).toHaveLength(1);
     }));

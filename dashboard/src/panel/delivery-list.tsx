@@ -15,7 +15,7 @@ export function DeliveryList({ deliveries }: Pick<NotificationView, "deliveries"
             <>
               after {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
               {next_attempt_at !== null && ", next "}
-              {next_attempt_at !== null && <Time at={next_attempt_at} relative />}
+              {next_attempt_at !== null && <Time at={next_attempt_at} relative isAhead />}
             </>
           ) : (
             <Time at={delivered_at} />

@@ -57,7 +57,7 @@ function failedResult({ state, attempts, error, next_attempt_at, code }: Failure
     tone: "failed",
     sentence: (
       <>
-        Failed {times}. The next retry is at <Time at={next_attempt_at} relative />.
+        Failed {times}. The next retry is at <Time at={next_attempt_at} relative isAhead />.
       </>
     ),
     error,

@@ -13,14 +13,16 @@ const UNITS = [
 interface Props {
   /** ISO 8601; null where there is none. */
   readonly at: string | null;
-  /** With how long ago, or how soon, it is. */
+  /** With how long ago it is. */
   readonly relative?: boolean;
+  /** Of `relative`: it is to come, and may be late. All other times have happened, whatever the clocks say. */
+  readonly isAhead?: boolean;
   /** Without its seconds. */
   readonly isShort?: boolean;
 }
 
 /** A time in the chosen zone; its title has the value of the API. */
-export function Time({ at, relative = false, isShort = false }: Props) {
+export function Time({ at, relative = false, isAhead = false, isShort = false }: Props) {
   const zone = useTimeZone();
   if (at === null) return <>–</>;
   const date = new Date(at);
@@ -31,7 +33,7 @@ export function Time({ at, relative = false, isShort = false }: Props) {
       {relative && (
         <>
           {" "}
-          (<Distance to={date} />)
+          (<Distance to={date} isAhead={isAhead} />)
         </>
       )}
     </time>
@@ -49,9 +51,16 @@ export function Age({ at }: { readonly at: string }) {
   );
 }
 
-/** Goes on with the time, as long as it is shown. */
-function Distance({ to, isShort = false }: { readonly to: Date; readonly isShort?: boolean }) {
-  const seconds = Math.round((to.getTime() - useClock()) / 1000);
+interface DistanceProps {
+  readonly to: Date;
+  readonly isAhead?: boolean;
+  readonly isShort?: boolean;
+}
+
+/** Goes on with the time, as long as it is shown. The clock here may be behind that of the receiver. */
+function Distance({ to, isAhead = false, isShort = false }: DistanceProps) {
+  const difference = Math.round((to.getTime() - useClock()) / 1000);
+  const seconds = isAhead ? difference : Math.min(0, difference);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
   if (!isShort) return RELATIVE.format(Math.round(seconds / size), unit);
   return unit === "second" ? SHORT.format(0, "second") : SHORT.format(Math.round(seconds / size), unit);

@@ -26,7 +26,7 @@ const ROWS_PER_STEP = 50;
 const FAILED = { source: "text", event_id: "text", outcome: "text", since: "timestamptz" } as const;
 
 const KEY = { step_seconds: "bigint", slot: "bigint", source: "text", outcome: "text", bucket: "bigint" } as const;
-const COLUMNS = { ...KEY, count: "bigint", highest_ms: "float8" } as const;
+const COLUMNS = { ...KEY, count: "bigint", highest_ms: "float8", last_at: "timestamptz" } as const;
 
 /** The outcomes of callbacks, counted by time; see `OVERVIEW_RANGES`. */
 export class Rollups extends Area {
@@ -79,31 +79,35 @@ export class Rollups extends Area {
   private async addTo(query: Query, at: Date, counts: readonly RollupCount[]): Promise<void> {
     if (counts.length === 0) return;
     const rows = Object.values(OVERVIEW_RANGES).flatMap(({ stepSeconds }) =>
-      counts.map(({ source, outcome, bucket, count, highestMs }) => {
+      counts.map(({ source, outcome, bucket, count, highestMs, lastAt }) => {
         const key = { step_seconds: stepSeconds, slot: periodStart(at, stepSeconds), source, outcome, bucket };
-        return { ...key, count, highest_ms: highestMs ?? null };
+        return { ...key, count, highest_ms: highestMs ?? null, last_at: lastAt ?? null };
       }),
     );
     // Without a condition SQLite would take ON for the one of a join.
-    const added = sql`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count, highest_ms)
-      SELECT step_seconds, slot, source, outcome, bucket, count, highest_ms FROM ${rowList(this.database.dialect, COLUMNS, rows)} AS given
+    const added = sql`INSERT INTO oncehook_rollups
+      (step_seconds, slot, source, outcome, bucket, count, highest_ms, last_at)
+      SELECT step_seconds, slot, source, outcome, bucket, count, highest_ms, last_at
+      FROM ${rowList(this.database.dialect, COLUMNS, rows)} AS given
       WHERE true ORDER BY 1, 2, 3, 4, 5
       ON CONFLICT (step_seconds, slot, source, outcome, bucket)
       DO UPDATE SET count = oncehook_rollups.count + excluded.count,
       highest_ms = CASE WHEN oncehook_rollups.highest_ms > excluded.highest_ms THEN oncehook_rollups.highest_ms
-        WHEN oncehook_rollups.highest_ms IS NULL THEN NULL ELSE excluded.highest_ms END`;
+        WHEN oncehook_rollups.highest_ms IS NULL THEN NULL ELSE excluded.highest_ms END,
+      last_at = CASE WHEN oncehook_rollups.last_at > excluded.last_at OR excluded.last_at IS NULL
+        THEN oncehook_rollups.last_at ELSE excluded.last_at END`;
     await run(query, added);
   }
 
   /** The counts of a range, in its periods, from the one that begins at `from` (seconds since the epoch) on. */
   list(range: OverviewRange, from: number): Promise<readonly RollupSlot[]> {
-    return this.read`SELECT slot, source, outcome, bucket, count, highest_ms FROM oncehook_rollups
+    return this.read`SELECT slot, source, outcome, bucket, count, highest_ms, last_at FROM oncehook_rollups
       WHERE step_seconds = ${OVERVIEW_RANGES[range].stepSeconds} AND slot >= ${from}`;
   }
 
   /** Those of one source. */
   ofSource(range: OverviewRange, from: number, source: string): Promise<readonly RollupSlot[]> {
-    return this.read`SELECT slot, source, outcome, bucket, count, highest_ms FROM oncehook_rollups
+    return this.read`SELECT slot, source, outcome, bucket, count, highest_ms, last_at FROM oncehook_rollups
       WHERE step_seconds = ${OVERVIEW_RANGES[range].stepSeconds} AND slot >= ${from} AND source = ${source}`;
   }
 }

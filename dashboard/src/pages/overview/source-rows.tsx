@@ -1,11 +1,11 @@
 import { outcomeCounts, type SourceHealthView } from "oncehook/admin-client";
 import { Figure } from "../../parts/figure.tsx";
+import { LastCallback } from "../../parts/last-callback.tsx";
 import { OutcomeSparkline } from "../../parts/outcome-sparkline.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { DeadlineShare, SourceState } from "../../parts/source-state.tsx";
-import { Time } from "../../parts/time.tsx";
 import { useSourceHealth } from "../../parts/use-sources.ts";
 
 const HEADS = ["Source", "State", "Handled", "Refused", "Failed", "Outcomes", "p99 of deadline", "Last callback"];
@@ -41,7 +41,7 @@ export function SourceRows() {
 }
 
 function SourceRow({ of }: { readonly of: SourceHealthView }) {
-  const { source, state, from, outcomes, periods, last_callback_at, ...times } = of;
+  const { source, state, from, outcomes, periods, p99_ms, deadline_ms, ...last } = of;
   const counts = outcomeCounts(outcomes);
   return (
     <tr>
@@ -61,12 +61,12 @@ function SourceRow({ of }: { readonly of: SourceHealthView }) {
       </td>
       <td>
         <SourceLink source={source} className="figure">
-          <DeadlineShare {...times} />
+          <DeadlineShare p99_ms={p99_ms} deadline_ms={deadline_ms} />
         </SourceLink>
       </td>
       <td>
         <PageLink to="/activity" search={{ source }} underline="hover" className="figure">
-          <Time at={last_callback_at} isShort />
+          <LastCallback {...last} />
         </PageLink>
       </td>
     </tr>

@@ -138,7 +138,7 @@ function Retries({ problem: { id, states } }: { readonly problem: ProblemView })
       {COUNT.format(waiting)} {waiting === 1 ? "waits" : "wait"} for a retry
       {next !== undefined && (
         <>
-          , the next one at <Time at={next} relative />
+          , the next one at <Time at={next} relative isAhead />
         </>
       )}
     </p>

@@ -63,7 +63,7 @@ function DatabaseFacts({ storage }: { readonly storage: StorageView }) {
         ["Size", `${bytesText(database_bytes)}${free}`],
         ["Refused callbacks", `at most ${bytesText(retention.refused_bytes)} of the log`],
         ["Last sweep", <Time key="last" at={last} relative />],
-        ["Next sweep", <Time key="next" at={next} relative />],
+        ["Next sweep", <Time key="next" at={next} relative isAhead />],
       ]}
     />
   );

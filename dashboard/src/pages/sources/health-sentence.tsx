@@ -1,9 +1,10 @@
 import { outcomeCounts, type SourceHealthView } from "oncehook/admin-client";
 import { Fragment } from "react";
 import { Figure } from "../../parts/figure.tsx";
+import { LastCallbackText } from "../../parts/last-callback.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { SourceState } from "../../parts/source-state.tsx";
-import { milliseconds, Time } from "../../parts/time.tsx";
+import { milliseconds } from "../../parts/time.tsx";
 import type { SourceView } from "../../views.ts";
 import { senderName } from "./sender-name.ts";
 
@@ -39,10 +40,11 @@ interface LastHourProps extends Props {
   readonly health: SourceHealthView;
 }
 
-function LastHour({ source, health: { source: name, state, from, outcomes, last_callback_at } }: LastHourProps) {
-  const last = last_callback_at !== null && (
+function LastHour({ source, health }: LastHourProps) {
+  const { source: name, state, from, outcomes } = health;
+  const last = health.last_callback_at !== null && (
     <>
-      The last callback came at <Time at={last_callback_at} relative />.{" "}
+      The last callback came <LastCallbackText {...health} />.{" "}
     </>
   );
   if (state === "silent")

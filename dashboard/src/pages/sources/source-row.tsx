@@ -1,10 +1,10 @@
 import { outcomeCounts, type SourceHealthView } from "oncehook/admin-client";
 import { memo } from "react";
 import { Figure } from "../../parts/figure.tsx";
+import { LastCallback } from "../../parts/last-callback.tsx";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { DeadlineShare, SourceState } from "../../parts/source-state.tsx";
-import { Time } from "../../parts/time.tsx";
 import type { SecretsWord } from "./secrets-word.ts";
 
 export const SOURCE_HEADS = [
@@ -27,7 +27,7 @@ export interface ListedSource extends SourceHealthView {
 
 /** One source in one line: its last hour, and whether a secret can go. */
 export const SourceRow = memo(function SourceRow({ of, index, top }: RowPlace & { readonly of: ListedSource }) {
-  const { id, source, title, state, from, outcomes, last_callback_at, secrets, ...times } = of;
+  const { id, source, title, state, from, outcomes, secrets, p99_ms, deadline_ms, ...last } = of;
   const counts = outcomeCounts(outcomes);
   return (
     <ListRow id={id} index={index} top={top} className="source-row" isOpen={false}>
@@ -39,7 +39,7 @@ export const SourceRow = memo(function SourceRow({ of, index, top }: RowPlace & 
       </Cell>
       <Cell name="platform">{title ?? "Built-in protocol"}</Cell>
       <Cell name="last">
-        <Time at={last_callback_at} isShort />
+        <LastCallback {...last} />
       </Cell>
       {(["handled", "refused", "failed"] as const).map((outcome) => (
         <Cell key={outcome} name={outcome}>
@@ -47,7 +47,7 @@ export const SourceRow = memo(function SourceRow({ of, index, top }: RowPlace & 
         </Cell>
       ))}
       <Cell name="p99">
-        <DeadlineShare {...times} />
+        <DeadlineShare p99_ms={p99_ms} deadline_ms={deadline_ms} />
       </Cell>
       <Cell name="secrets">
         <span data-to-do={secrets?.isToDo ?? false}>{secrets?.text ?? "…"}</span>
