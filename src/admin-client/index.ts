@@ -21,6 +21,7 @@ export type {
   FailureView,
   FoundCallbackView,
   GapView,
+  ListedAlertView,
   NotificationRowView,
   NotificationView,
   OverviewView,

@@ -14,7 +14,9 @@ import {
 } from "./alert-schemas.ts";
 import { HttpError, operation } from "./operation.ts";
 import { anyText } from "./page-schemas.ts";
+import { presentNotificationRow } from "./present.ts";
 import { text } from "./request-parameters.ts";
+import { NOTIFICATION_ROW } from "./schemas.ts";
 
 const MAX_MUTE_DAYS = 30;
 const KEY = {
@@ -25,12 +27,21 @@ const KEY = {
 const KEY_FIELDS = ["kind", "source", "subject"];
 const NO_ALERT = { 404: "No such alert has ever started." };
 
+const LISTED = ALERT.extend({
+  notification: NOTIFICATION_ROW.nullable().describe(
+    "Its last one, with its delivery to each channel. Null where it sent none, an earlier version did, or retention deleted it.",
+  ),
+});
+const CHANNELS = z
+  .array(z.string())
+  .describe("The channels that alerts go to; only `log` where none is configured for them.");
+
 const LIST = operation({
   summary: "Alerts: open, muted and resolved",
   responses: {
     200: [
-      "Those that are open first, the newest before older ones; and which kinds are on.",
-      { shape: z.strictObject({ items: z.array(ALERT), rules: z.array(ALERT_RULE) }) },
+      "Those that are open first, the newest before older ones; which kinds are on; and where they go to.",
+      { shape: z.strictObject({ items: z.array(LISTED), rules: z.array(ALERT_RULE), channels: CHANNELS }) },
     ],
   },
 });
@@ -56,27 +67,41 @@ const UNMUTE = operation({
   responses: { 200: ["It is not muted any more.", { shape: ALERT }], ...NO_ALERT, 409: "It is not muted." },
 });
 
+export type ListedAlertView = z.infer<typeof LISTED>;
+
 export interface AlertListView {
-  readonly items: readonly AlertView[];
+  readonly items: readonly ListedAlertView[];
   readonly rules: readonly AlertRuleView[];
+  readonly channels: readonly string[];
 }
 
-export function registerAlerts(app: FastifyInstance, { store, clock, log, alertRules }: AdminDependencies): void {
-  async function listed(): Promise<AlertView[]> {
+export function registerAlerts(app: FastifyInstance, deps: AdminDependencies): void {
+  const { store, clock, log, alertRules, channelNames } = deps;
+
+  async function listed(): Promise<ListedAlertView[]> {
     const now = clock.now();
-    return (await store.alerts.list()).map((alert) => presentAlert(alert, now));
+    const alerts = await store.alerts.list();
+    const sent = await store.notifications.byIds(alerts.flatMap(({ notificationId }) => notificationId ?? []));
+    return alerts.map((alert) => {
+      const notification = sent.get(alert.notificationId ?? 0);
+      return {
+        ...presentAlert(alert, now),
+        notification: notification === undefined ? null : presentNotificationRow(notification),
+      };
+    });
   }
 
   async function alertOf({ kind, source, subject }: AlertKey): Promise<AlertView> {
-    const found = (await listed()).find((one) => one.kind === kind && one.source === source && one.subject === subject);
-    if (found !== undefined) return found;
+    const isMeant = (one: AlertKey) => one.kind === kind && one.source === source && one.subject === subject;
+    const found = (await store.alerts.list()).find(isMeant);
+    if (found !== undefined) return presentAlert(found, clock.now());
     throw new HttpError(404, "no such alert has ever started; GET /api/v1/alerts lists those that have");
   }
 
   app.get("/api/v1/alerts", LIST, async (): Promise<AlertListView> => {
     const newest = (await listed()).toSorted((one, other) => other.since.localeCompare(one.since));
     const items = newest.toSorted((one, other) => Number(other.is_open) - Number(one.is_open));
-    return { items, rules: presentAlertRules(alertRules) };
+    return { items, rules: presentAlertRules(alertRules), channels: channelNames };
   });
   app.post("/api/v1/alerts/mute", MUTE, async (request) => {
     const { until: given, reason, ...key } = request.body;

@@ -7,7 +7,7 @@ export {
 export { CALLBACK_PATH } from "./access/sign-in-routes.ts";
 export type * from "./admin-dependencies.ts";
 export { createAdminListener } from "./admin-listener.ts";
-export type { AlertListView } from "./alert-routes.ts";
+export type { AlertListView, ListedAlertView } from "./alert-routes.ts";
 export type { AlertRuleView, AlertView } from "./alert-schemas.ts";
 export type { BackfillPreviewView, BackfillView } from "./backfill-schemas.ts";
 export type { CALLBACK_FILTER } from "./callback-routes.ts";

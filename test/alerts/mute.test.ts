@@ -36,7 +36,10 @@ describe.each(DIALECTS)("a muted alert on %s", (dialect) => {
       expect(await evaluated(store, 3, 9)).toEqual([]);
       expect((await store.alerts.list())[0]).toMatchObject({ isOpen: true, mute: { until: at(4), ...BY } });
       expect(await evaluated(store, 4, 9)).toEqual(["grown 9"]);
-      expect((await store.alerts.list())[0]?.mute).toBeNull();
+      const [alert] = await store.alerts.list();
+      expect(alert?.mute).toBeNull();
+      const last = (await store.notifications.byIds([alert?.notificationId ?? 0])).get(alert?.notificationId ?? 0);
+      expect(last).toMatchObject({ topic: "alert.failure_exhausted", payload: { state: "grown", count: 9 } });
       expect(await evaluated(store, 4.1, 9)).toEqual([]);
     }));
 

@@ -242,7 +242,7 @@ async function callbacks({ callbacks, rollups }: Store): Promise<void> {
   await rollups.list("hour", 0);
 }
 
-async function alerts({ alerts }: Store): Promise<void> {
+async function alerts({ alerts, notifications }: Store): Promise<void> {
   const key = { source: "platform", subject: "t" };
   await alerts.claimEvaluation("silence", NOON, 60_000);
   await alerts.addArrivals(NOON, [{ source: "platform", eventType: "t", count: 1 }]);
@@ -261,6 +261,7 @@ async function alerts({ alerts }: Store): Promise<void> {
     notifiedAt: NOON,
   } as const;
   for (const from of [0, 1]) await alerts.change({ ...change, from, message: { topic: "t", payload: {} } });
+  await notifications.byIds([1, 2]);
   await alerts.mute(change, { until: LATER, by: "a", reason: "r" });
   await alerts.unmute(change, NOON);
 }

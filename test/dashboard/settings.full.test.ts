@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { stripe } from "../../src/sources/platforms/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
+import { WEBHOOK_SECRET } from "../support/notified.ts";
 import { payment, TOKEN } from "../support/receiver.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
@@ -12,6 +13,18 @@ const OPTIONS = {
   env: { ADMIN_VIEWER_TOKEN: VIEWER, RETRY_MAX: "7" },
   sources: { billing: stripe({ secret: SECRET, keep: "90d" }) },
 };
+/** Its only channel may not be reached, and no evaluation changes the alert. */
+const WITH_CHANNEL = {
+  env: {
+    ...OPTIONS.env,
+    ALERTS: "off",
+    NOTIFY_WEBHOOK_URL: "http://127.0.0.1:9/hook",
+    NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    NOTIFY_ATTEMPTS: "1",
+  },
+  outboxPollMs: 20,
+};
+const MESSAGE = { topic: "alert.failure_exhausted", payload: { title: "Events failed", message: "3 events failed" } };
 
 it(
   "the configuration shows what is set with its origin, finds a line of all, and shows no secret",
@@ -102,7 +115,7 @@ it("storage shows what is stored and how long, and background work its rounds", 
 );
 
 it(
-  "an alert is muted in two clicks in the settings, shows by whom and until when, and the mute can be ended",
+  "an alert shows that its channel failed, is muted in two clicks until a time, and the mute can be ended",
   {
     timeout: LIMIT_MS,
   },
@@ -110,18 +123,25 @@ it(
     withDashboard(async ({ page, receiver, problems }) => {
       const since = new Date();
       await withStoreBeside(receiver.target, ({ alerts }) =>
-        alerts.change({ ...KEY, from: 0, isOpen: true, since, notifiedCount: 3, notifiedAt: since }),
+        alerts.change({ ...KEY, from: 0, isOpen: true, since, notifiedCount: 3, notifiedAt: since, message: MESSAGE }),
       );
       await page.goto("/settings/alerts");
       await signIn(page);
-      // Each kind says whether it is on, when it starts, and when it last did.
-      await expectShown(page.getByRole("row", { name: /^Off Failed events An event of a type has failed .* ago\)$/ }));
-      await expectShown(page.getByRole("row", { name: /^Off Accepted events .* more than 5 minutes\. never$/ }));
+      // The operator sees that nobody was paged, and why.
+      await expectShown(page.getByText("Alerts are not being delivered", { exact: true }));
+      const sent = page.getByRole("row", { name: /^Open .* webhook, not delivered .*127\.0\.0\.1/ });
+      expect(await sent.getByRole("link", { name: "webhook, not delivered" }).getAttribute("href")).toMatch(
+        /\/problems\?kind=delivery&source=webhook$/,
+      );
+      // Each kind says whether it is on, when it last started, when it starts, and how it is switched on.
+      await expectShown(page.getByRole("row", { name: /^Off Failed events .* ago\) An event of a type has failed / }));
+      await expectShown(page.getByRole("row", { name: /^Off Accepted events Never .* more than 5 minutes\. / }));
+      await expectShown(page.getByText("ALERTS=failures,accepted,signatures,silence"));
       await page.getByRole("button", { name: "Mute" }).click();
       await page.getByRole("button", { name: "For 8 hours" }).click();
       await expectShown(page.getByRole("row", { name: /^Muted .* by Admin token: muted on the dashboard/ }));
       await page.getByRole("button", { name: "Unmute" }).click();
-      await expectShown(page.getByRole("row", { name: /^Open Events fail at every attempt billing invoice\.paid/ }));
+      await expectShown(page.getByRole("row", { name: /^Open Failed events .* billing invoice\.paid/ }));
       await page.getByRole("link", { name: "Audit log" }).click();
       await expectShown(page.getByRole("cell", { name: "alert.unmute" }));
       await page.getByRole("button", { name: "Action", exact: true }).click();
@@ -131,7 +151,7 @@ it(
       await expect.poll(() => page.getByRole("cell", { name: "alert.unmute" }).count()).toBe(0);
       await expectShown(page.getByRole("cell", { name: "Admin token, operator" }));
       expect(problems).toEqual([]);
-    }, OPTIONS),
+    }, WITH_CHANNEL),
 );
 
 it("a viewer sees all settings and no button that writes", { timeout: LIMIT_MS }, () =>

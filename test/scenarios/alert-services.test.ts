@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { withAlertServices } from "../support/alert-services.ts";
 import { withDatabase } from "../support/databases.ts";
-import { event, payment, startReceiver } from "../support/receiver.ts";
+import { event, payment, startReceiver, TOKEN } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const POLL = 20;
@@ -15,7 +16,7 @@ const failing = defineHandler({
   },
 });
 
-it("Slack and PagerDuty get an alert and its end, but no notification of a handler, which the log keeps", () =>
+it("Slack and PagerDuty get an alert and its end, which the list of alerts says, but no notification of a handler", () =>
   withDatabase("sqlite", (target) =>
     withAlertServices(async ({ urlOf, taken, answers }) => {
       const env = {
@@ -35,6 +36,15 @@ it("Slack and PagerDuty get an alert and its end, but no notification of a handl
         await receiver.send(payment());
         await until(() => taken.length === 2, 20_000);
         expect(taken.map(({ service }) => service).sort()).toEqual(["pagerduty", "slack"]);
+        const { alerts } = createAdminClient({ origin: receiver.adminOrigin, token: TOKEN });
+        const sentTo = async () => {
+          const { items, channels } = await alerts.list();
+          const deliveries = items[0]?.notification?.deliveries.map(({ channel, state }) => `${channel} ${state}`);
+          return { channels, deliveries };
+        };
+        const channels = ["log", "slack", "pagerduty"];
+        const deliveries = channels.map((channel) => `${channel} delivered`);
+        await expect.poll(sentTo, { timeout: 20_000 }).toEqual({ channels, deliveries });
         await receiver.admin(`/api/v1/failures/platform/${sent.event_id}`, { method: "DELETE" });
         await until(() => taken.length === 4, 20_000);
         const resolved = taken.slice(2).map(({ text }) => text);

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { DAY_MS, type JsonObject, OVERVIEW_RANGES, type PeriodCount } from "../../domain/index.ts";
-import { Area, assign, equal, insert, rowList, run } from "../database.ts";
+import { Area, assign, equal, type IdRow, insert, rowList, run } from "../database.ts";
 import { firstAccepted } from "./failures.ts";
 import { ALERT_POSITION } from "./notifications.ts";
 
@@ -24,6 +24,8 @@ export interface StoredAlert extends AlertKey {
   readonly notifiedAt: Date;
   /** Whether the last notification said that it is open. */
   readonly notifiedOpen: boolean;
+  /** The last notification, which retention may have deleted; null where an earlier version sent it. */
+  readonly notificationId: number | null;
   /** Kept after its time, until an evaluation has reported how the alert is then. */
   readonly mute: AlertMute | null;
 }
@@ -36,7 +38,7 @@ export interface AlertMute {
   readonly reason: string;
 }
 
-export interface AlertChange extends Omit<StoredAlert, "number" | "notifiedOpen" | "mute"> {
+export interface AlertChange extends Omit<StoredAlert, "number" | "notifiedOpen" | "notificationId" | "mute"> {
   /** Removes its mute. */
   readonly endsMute?: true;
   /** The number of the state that was evaluated; 0 if there was none. */
@@ -179,7 +181,7 @@ export class Alerts extends Area {
 
   async list(): Promise<StoredAlert[]> {
     const rows = await this.read<AlertRow>`SELECT kind, source, subject, is_open, number, since, notified_count,
-      notified_at, notified_open, muted_until, muted_by, mute_reason FROM oncehook_alerts
+      notified_at, notified_open, notification_id, muted_until, muted_by, mute_reason FROM oncehook_alerts
       ORDER BY kind, source, subject`;
     return rows.map(({ isOpen, since, notifiedAt, notifiedOpen, mutedUntil, mutedBy, muteReason, ...row }) => ({
       ...row,
@@ -224,7 +226,15 @@ export class Alerts extends Area {
         const { topic, payload } = message;
         const eventId = ["alert", kind, source, subject, number].join("/");
         const row = { source: OWN_SOURCE, eventId, position: ALERT_POSITION, topic, payload: JSON.stringify(payload) };
-        await run(query, insert("oncehook_notifications", { ...row, createdAt: notifiedAt }));
+        const { rows } = await run<IdRow>(
+          query,
+          sql`${insert("oncehook_notifications", { ...row, createdAt: notifiedAt })} RETURNING id`,
+        );
+        await run(
+          query,
+          sql`UPDATE oncehook_alerts SET notification_id = ${rows[0]?.id ?? null}
+            WHERE ${equal({ kind, source, subject })}`,
+        );
       }
       return true;
     });

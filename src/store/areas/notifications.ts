@@ -94,6 +94,12 @@ export class Notifications extends SearchedArea<NotificationFilter, ListedNotifi
     return { rows: await this.select(sql`id IN ${idList(this.database.dialect, idsOf(rows))} ORDER BY id DESC`), next };
   }
 
+  /** Those of these ids that are still kept. */
+  async byIds(ids: readonly number[]): Promise<ReadonlyMap<number, ListedNotification>> {
+    const rows = ids.length === 0 ? [] : await this.select(sql`id IN ${idList(this.database.dialect, ids)}`);
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
   /**
    * The notifications of a handled event, oldest first. They have no index by event, which every notification would pay for. They
    * were written while their record was, and the ids of that time are a stretch. Those of its replays are in other stretches.

@@ -75,6 +75,7 @@ export const ID_REFERENCES: Readonly<Record<string, readonly (readonly [table: s
   oncehook_callbacks: [["oncehook_records", "callback_id"]],
   oncehook_bulk_replays: [["oncehook_failures", "bulk_replay_id"]],
   oncehook_event_replays: [["oncehook_notifications", "event_replay_id"]],
+  oncehook_notifications: [["oncehook_alerts", "notification_id"]],
   oncehook_failures: [
     ["oncehook_bulk_replays", "up_to_id"],
     ["oncehook_bulk_replays", "after_id"],

@@ -243,4 +243,12 @@ ALTER TABLE oncehook_rollups ADD COLUMN highest_ms double precision;
 ALTER TABLE oncehook_rollups ADD COLUMN last_at {time};
 `,
   },
+  // The last message of an alert, to say whether it reached its channels. Those of earlier versions are not known.
+  {
+    number: 40,
+    name: "notifications-of-alerts",
+    text: `
+ALTER TABLE oncehook_alerts ADD COLUMN notification_id bigint;
+`,
+  },
 ];
