@@ -68,8 +68,13 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
     }),
     problems: {
       open: open.length,
-      top: open.slice(0, MOST_SHOWN).map(({ id, kind, source, title, count, isAtLeast, since, hourly }) => {
-        return { id, kind, source, title, count, at_least: isAtLeast, since, hourly: [...hourly] };
+      top: open.slice(0, MOST_SHOWN).map(({ eventType, isAtLeast, hourly, ...problem }) => {
+        const { id, kind, source, code, title, count, since } = problem;
+        return {
+          ...{ id, kind, source, event_type: eventType, code, title, count, since },
+          at_least: isAtLeast,
+          hourly: [...hourly],
+        };
       }),
     },
   };

@@ -255,6 +255,8 @@ export const OVERVIEW = view("What came to the receivers of this database: their
           id: z.string(),
           kind: z.string(),
           source: z.string(),
+          event_type: z.string().nullable(),
+          code: z.string(),
           title: z.string(),
           count: z.int(),
           at_least: z.boolean().describe("Whether there are more."),

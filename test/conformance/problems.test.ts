@@ -183,12 +183,13 @@ describe.each(DIALECTS)("problems on %s", (dialect) => {
 
   it("failed deliveries of one channel and status are one problem, and are delivered again together", () =>
     withStore(dialect, async (store) => {
-      const answered = (status: number) => `Error: the receiver answered ${status}, expected 2xx\n    at x (/y.js:1:1)`;
+      const answered = (status: number) =>
+        `Error: the webhook's endpoint answered ${status}, expected 2xx\n    at x (/y.js:1:1)`;
       await deadDeliveries(store, [answered(503), answered(503), answered(404)]);
       const problems = await listed(store);
       expect(problems).toMatchObject([
         { kind: "delivery", source: "webhook", count: 2, code: "delivery_failed", example: { eventId: "n1" } },
-        { kind: "delivery", source: "webhook", count: 1 },
+        { title: "Notifications by webhook could not be delivered: the webhook's endpoint answered 404, expected 2xx" },
       ]);
       const [most] = problems;
       const events = await store.problemEvents.search(most as never, { limit: 10, budgetMs: 0 });

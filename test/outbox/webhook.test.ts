@@ -82,7 +82,7 @@ describe("the webhook channel", () => {
     withWebhookReceiver(async (receiver) => {
       receiver.answers.push({ status: 503, headers: { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" } });
       const failed = await deliver(receiver).catch((error: unknown) => error);
-      expect(failed).toMatchObject({ name: "Error", message: "the receiver answered 503, expected 2xx" });
+      expect(failed).toMatchObject({ name: "Error", message: "the webhook's endpoint answered 503, expected 2xx" });
     }));
 
   it("the channel posts JSON, and uses its connections again", () => {
@@ -136,7 +136,7 @@ describe("the webhook channel", () => {
       (_request, response) => void body(response.writeHead(status)),
       async (url) => {
         const verdict = await deliver({ url }).catch((error: Error) => error.message);
-        expect(verdict).toBe(status < 300 ? undefined : `the receiver answered ${status}, expected 2xx`);
+        expect(verdict).toBe(status < 300 ? undefined : `the webhook's endpoint answered ${status}, expected 2xx`);
       },
     ),
   );

@@ -123,7 +123,10 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
             await receiver.send(payment());
             await until(async () => (await deliveries(receiver))[0]?.state === "dead");
             expect((await receiver.admin("/api/v1/notifications?state=dead")).body.items).toMatchObject([
-              { topic: "order.paid", deliveries: [{ error: expect.stringContaining("answered 410") }] },
+              {
+                topic: "order.paid",
+                deliveries: [{ error: expect.stringContaining("the webhook's endpoint answered 410 (Gone)") }],
+              },
             ]);
             const { body } = await receiver.admin("/api/v1/notifications");
             const [{ id }] = body.items as [{ id: number }];

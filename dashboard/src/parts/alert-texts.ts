@@ -5,7 +5,7 @@ import type { Tone } from "./outcome.ts";
 export const ALERT_TEXTS: Readonly<Record<AlertView["kind"], string>> = {
   failures: "events fail at every attempt",
   accepted: "accepted events wait too long",
-  signatures: "signatures are refused",
+  signatures: "callbacks are refused",
   silence: "no callback comes",
 };
 

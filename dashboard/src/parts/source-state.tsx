@@ -5,7 +5,7 @@ import { milliseconds } from "./time.tsx";
 const STATES = {
   ok: { label: "Healthy", tone: "success" },
   failing: { label: "Failing", tone: "failed" },
-  refusing: { label: "Refusing", tone: "refused" },
+  refusing: { label: "Refused", tone: "refused" },
   silent: { label: "Silent", tone: "refused" },
   idle: { label: "No callback", tone: "quiet" },
 } as const;

@@ -17,8 +17,12 @@ const MAX_ANSWER_BYTES = 65_536;
 const MAX_REASON_LENGTH = 200;
 const GONE = 410;
 
-/** @param receiver names the other side in errors @param quotesReason whether errors hold what the other side responds */
-export function createHttpPost({ url, addresses, ca }: HttpTarget, receiver = "the receiver", quotesReason = false) {
+/** @param endpoint names the other side in errors @param quotesReason whether errors hold what the other side responds */
+export function createHttpPost(
+  { url, addresses, ca }: HttpTarget,
+  endpoint = "the webhook's endpoint",
+  quotesReason = false,
+) {
   const { hostname } = new URL(url);
   let agent: Agent | undefined;
   return {
@@ -48,7 +52,7 @@ export function createHttpPost({ url, addresses, ca }: HttpTarget, receiver = "t
       // connection can be used again.
       const read = { limit: MAX_ANSWER_BYTES, signal: AbortSignal.timeout(BODY_LIMIT_MS) };
       response.body.dump(read).catch(() => {});
-      if (!isDelivered) throw failureOf(receiver, status, reason, response.headers["retry-after"]);
+      if (!isDelivered) throw failureOf(endpoint, status, reason, response.headers["retry-after"]);
     },
     /** Every attempt has ended by then; nothing waits for the rest of a response. */
     close: async (): Promise<void> => agent?.destroy(),
@@ -72,12 +76,12 @@ async function startOf(body: Dispatcher.ResponseData["body"]): Promise<string> {
   return text.slice(0, MAX_REASON_LENGTH).replace(/\s+/g, " ").trim();
 }
 
-function failureOf(receiver: string, status: number, reason: string, retryAfter: string | string[] | undefined): Error {
+function failureOf(endpoint: string, status: number, reason: string, retryAfter: string | string[] | undefined): Error {
   const because = reason === "" ? "" : `: ${reason}`;
   if (status === GONE)
-    return new PermanentDeliveryError(`${receiver} answered 410: it wants no more notifications${because}`);
+    return new PermanentDeliveryError(`${endpoint} answered 410 (Gone): it wants no more notifications${because}`);
   const redirects = status >= 300 && status < 400 ? "; redirects are not followed" : "";
-  const message = `${receiver} answered ${status}, expected 2xx${redirects}${because}`;
+  const message = `${endpoint} answered ${status}, expected 2xx${redirects}${because}`;
   // RFC 9110 §10.2.3; the form with a date is rare, and the schedule does without it.
   if (typeof retryAfter === "string" && /^\d{1,6}$/.test(retryAfter))
     return new DeliveryPostponedError(message, Number(retryAfter));

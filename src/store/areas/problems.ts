@@ -174,7 +174,7 @@ export class Problems extends Area {
       if (group === undefined) return [];
       return {
         ...{ ...common(group, now), kind: "delivery", source: channel, eventType: null, code: "delivery_failed" },
-        title: `Notifications by ${channel} could not be delivered: ${firstLine(error)}`,
+        title: `Notifications by ${channel} could not be delivered: ${firstLine(withoutClass(error))}`,
         example: { source, eventId, notificationId },
         remedy: DELIVERY_REMEDY,
       } satisfies Problem;
@@ -191,6 +191,11 @@ function common({ id, count, isAtLeast, states, firstSeen, lastSeen, hours }: Pr
     return hours.get(at.toISOString().slice(0, 13)) ?? 0;
   });
   return { id, count, isAtLeast, states, firstSeen, lastSeen, since: firstSeen, hourly };
+}
+
+/** Classes of the channels repeat what the title says. Those of other errors are a part of the reason. */
+function withoutClass(error: string): string {
+  return error.replace(/^(?:PermanentDelivery|DeliveryPostponed)?Error: /, "");
 }
 
 function firstLine(error: string): string {

@@ -43,7 +43,7 @@ describeFullOnPostgres("the trace of a notification's delivery on %s", (dialect)
             }
             const [failed, delivered] = deliveries();
             expect([failed?.status.code, delivered?.status.code ?? 0]).toEqual([ERROR, 0]);
-            expect(failed?.status.message).toContain("the receiver answered 503");
+            expect(failed?.status.message).toContain("the webhook's endpoint answered 503");
           },
           {
             outboxPollMs: 20,

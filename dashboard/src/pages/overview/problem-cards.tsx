@@ -2,11 +2,12 @@ import type { OverviewView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { api } from "../../client.ts";
 import { AlertLink } from "../../parts/alert-link.tsx";
-import { ALERT_TEXTS, ALERT_TONES } from "../../parts/alert-texts.ts";
+import { ALERT_NAMES, ALERT_TEXTS, ALERT_TONES } from "../../parts/alert-texts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { MuteButton } from "../../parts/mute-button.tsx";
-import type { Tone } from "../../parts/outcome.ts";
+import { capitalised, type Tone } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
+import { problemCause } from "../../parts/problem-cause.ts";
 import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -73,8 +74,15 @@ const KINDS: Readonly<Record<string, { readonly label: string; readonly tone: To
   delivery: { label: "not delivered", tone: "failed", step: PROBLEM_STEPS.delivery },
 };
 
+/** The head of the card has the count, the outcome and the source or the channel. */
+function causeOf(problem: Parameters<typeof problemCause>[0]): string {
+  const { what, why } = problemCause(problem);
+  return problem.kind === "delivery" ? capitalised(why) : `${what}: ${why}`;
+}
+
 function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {
-  const { id, kind, source, title, count, at_least, since, hourly } = problem;
+  const { id, kind, source, count, at_least, since, hourly } = problem;
+  const cause = causeOf(problem);
   const { label, tone, step } = KINDS[kind] ?? { label: kind, tone: "failed", step: "Open" };
   const mayChange = useMayChange();
   return (
@@ -91,7 +99,7 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
       }
       link={
         <PageLink to="/problems/$id" params={{ id }} underline="never" className="card-link">
-          {title}
+          {cause}
         </PageLink>
       }
       since={since}
@@ -99,7 +107,7 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
       action={
         mayChange && (
           <MuteButton
-            name={title}
+            name={cause}
             isMuted={false}
             isIcon
             mute={(body) => api.problems.mute(id, body)}
@@ -133,7 +141,7 @@ function AlertCard({ alert }: { readonly alert: AlertView }) {
       head={
         <>
           <span className="outcome" data-tone={muted_until === null ? ALERT_TONES[kind] : "quiet"}>
-            alert {kind}
+            Alert: {ALERT_NAMES[kind]}
           </span>
           <span className="quiet">{name}</span>
         </>

@@ -1,7 +1,7 @@
 import type { ProblemView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { MuteButton } from "../../parts/mute-button.tsx";
-import { problemCause } from "./problem-text.ts";
+import { problemCause } from "../../parts/problem-cause.ts";
 
 interface Props {
   readonly problem: ProblemView;

@@ -2,13 +2,14 @@ import { Button } from "@mantine/core";
 import type { ProblemView } from "oncehook/admin-client";
 import { memo } from "react";
 import { capitalised } from "../../parts/outcome.ts";
+import { problemCause } from "../../parts/problem-cause.ts";
 import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Age } from "../../parts/time.tsx";
 import { actorName } from "../../session.ts";
 import { MuteProblem } from "./mute-problem.tsx";
-import { countText, problemCause, problemOutcome } from "./problem-text.ts";
+import { countText, problemOutcome } from "./problem-text.ts";
 
 export const PROBLEM_HEADS = [
   "Outcome",

@@ -1,8 +1,7 @@
 import type { ProblemView } from "oncehook/admin-client";
-import { outcomeTitle, type Tone } from "../../parts/outcome.ts";
-import { plain } from "../../parts/plain-message.ts";
+import type { Tone } from "../../parts/outcome.ts";
 
-type Named = Pick<ProblemView, "kind" | "source" | "event_type" | "title" | "code" | "states" | "count">;
+type Named = Pick<ProblemView, "kind" | "states" | "count">;
 
 /** The outcome of a problem's events, in a word and its colour. */
 export function problemOutcome({ kind, count, states }: Named): { readonly label: string; readonly tone: Tone } {
@@ -11,23 +10,6 @@ export function problemOutcome({ kind, count, states }: Named): { readonly label
   if (count > 0 && states.rejected === count) return { label: "rejected", tone: "refused" };
   return { label: "failed", tone: "failed" };
 }
-
-/** The failed thing, and the reason. The title repeats the source, which has a column, and the outcome. */
-export function problemCause({ kind, source, event_type, title, code }: Named): {
-  readonly what: string;
-  readonly why: string;
-} {
-  if (kind === "refusal") {
-    const rest = plain(title.slice(title.indexOf(REFUSED) + REFUSED.length));
-    return { what: outcomeTitle(code), why: rest.charAt(0).toUpperCase() + rest.slice(1) };
-  }
-  const start = title.indexOf(": ", title.indexOf(source) + source.length);
-  const why = start === -1 ? title : title.slice(start + 2);
-  return { what: kind === "delivery" ? "Notifications" : event_type || "Unread callbacks", why: plain(why) };
-}
-
-/** Before it a title has the count and the outcome. */
-const REFUSED = "), ";
 
 const NOUNS = {
   failure: ["event", "events"],

@@ -1,5 +1,5 @@
 import type { BulkReplayView } from "oncehook/admin-client";
-import { problemCause } from "./problem-text.ts";
+import { problemCause } from "../../parts/problem-cause.ts";
 import { useProblems } from "./use-problems.ts";
 
 /** Which events are replayed: those of a problem by its cause, others by their filter. */

@@ -1,0 +1,28 @@
+import { outcomeTitle } from "./outcome.ts";
+import { plain } from "./plain-message.ts";
+
+/** A problem, as the list of problems and the overview have it. */
+interface Named {
+  readonly kind: string;
+  readonly source: string;
+  readonly event_type: string | null;
+  readonly title: string;
+  readonly code: string;
+}
+
+/** The failed thing, and the reason. The title repeats the source, which has a column, and the outcome. */
+export function problemCause({ kind, source, event_type, title, code }: Named): {
+  readonly what: string;
+  readonly why: string;
+} {
+  if (kind === "refusal") {
+    const rest = plain(title.slice(title.indexOf(REFUSED) + REFUSED.length));
+    return { what: outcomeTitle(code), why: rest.charAt(0).toUpperCase() + rest.slice(1) };
+  }
+  const start = title.indexOf(": ", title.indexOf(source) + source.length);
+  const why = start === -1 ? title : title.slice(start + 2);
+  return { what: kind === "delivery" ? "Notifications" : event_type || "Unread callbacks", why: plain(why) };
+}
+
+/** Before it a title has the count and the outcome. */
+const REFUSED = "), ";
