@@ -209,6 +209,9 @@ it(
         await page.goto("/activity?outcome=success");
         const counts = page.getByRole("group", { name: "Outcomes" });
         await expectShown(counts.getByRole("button", { name: "Handled 1", pressed: true }));
+        // The sum of the other numbers; the endpoint check is counted in none.
+        await expectShown(counts.getByRole("button", { name: "All 3", exact: true }));
+        await expectShown(page.getByRole("button", { name: "Outcome Handled", exact: true }));
         await expectShown(counts.getByRole("button", { name: "Refused 2", pressed: false }));
         await expectShown(counts.getByText("Last 30 days"));
       },

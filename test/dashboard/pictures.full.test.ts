@@ -28,7 +28,7 @@ const SCENES: Readonly<Record<string, { readonly at: string; readonly open?: (pa
   overview: { at: "/" },
   activity: { at: "/activity" },
   event: {
-    at: "/activity?outcome=success",
+    at: "/activity?outcome=handled",
     open: async (page) => {
       await rowWith("invoice.paid")(page).click();
       await page.getByRole("tab", { name: "Payload" }).waitFor();

@@ -1,6 +1,7 @@
 import { VisuallyHidden } from "@mantine/core";
 import { memo } from "react";
 import { claimedBy } from "../../parts/claimed.ts";
+import { CutText } from "../../parts/cut-text.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { outcomeTitle, toneOf } from "../../parts/outcome.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
@@ -52,7 +53,7 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
       <Cell name="reason" title={reason}>
         <span className="status">{response_status}</span>{" "}
         {match === undefined ? (
-          reason
+          <Reason callback={callback} text={reason} />
         ) : (
           <>
             <Marked text={match.value} parts={searched} isShort /> in {match.where}
@@ -66,6 +67,11 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
     </ListRow>
   );
 });
+
+/** The end of an error tells it from others; a sentence begins with what matters. */
+function Reason({ callback: { diagnosis }, text }: { readonly callback: ActivityRowView; readonly text: string }) {
+  return diagnosis === null ? <CutText text={text} /> : text;
+}
 
 interface EventIdProps {
   readonly id: string | null;

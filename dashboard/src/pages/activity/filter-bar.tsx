@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../client.ts";
 import { FilterChip } from "../../parts/filter-chip.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { outcomeLabel } from "../../parts/outcome.ts";
+import { outcomeTitle } from "../../parts/outcome.ts";
 import { COUNTED_OUTCOMES } from "../../parts/outcome-groups.ts";
 import type { ActivitySearch } from "./activity-filters.ts";
 import { TimeChip } from "./time-chip.tsx";
@@ -43,10 +43,8 @@ const CHIPS: readonly { readonly name: FilterName; readonly label: string }[] = 
   { name: "q", label: "Value" },
 ];
 
-/** The group "handled" has another outcome beside `success`. */
 function labelOf(outcome: string): string {
-  if (outcome === COUNTED_OUTCOMES) return "all that are counted";
-  return outcome === "success" ? outcome : outcomeLabel(outcome);
+  return outcome === COUNTED_OUTCOMES ? "All that are counted" : outcomeTitle(outcome);
 }
 
 interface Props {

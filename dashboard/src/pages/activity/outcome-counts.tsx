@@ -20,8 +20,14 @@ export function OutcomeCounts({ search, change }: Props) {
   const isAll = (search.outcome ?? COUNTED_OUTCOMES) === COUNTED_OUTCOMES && search.status === undefined;
   return (
     <fieldset className="counts" aria-label="Outcomes">
-      <button type="button" aria-pressed={isAll} onClick={() => choose(undefined)}>
+      <button
+        type="button"
+        aria-pressed={isAll}
+        title="Endpoint checks and handshakes are listed, and not counted"
+        onClick={() => choose(undefined)}
+      >
         All
+        {counts !== undefined && <span className="number">{COUNT.format(sumOf(counts))}</span>}
       </button>
       {GROUPS.map(({ name, label, tone }) => (
         <button
@@ -39,6 +45,11 @@ export function OutcomeCounts({ search, change }: Props) {
       {counts !== undefined && <span className="counts-time">{presetOf(search.since)?.label}</span>}
     </fieldset>
   );
+}
+
+/** Of the numbers beside it. */
+function sumOf(counts: Counts): number {
+  return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
 }
 
 /** The group that is chosen, or has the chosen outcome: `success` is one of those that were handled. */
