@@ -18,6 +18,7 @@ it("41 failures of a cause are run dry, replayed and resolved from their panel, 
       await rowOf(page, "no row").locator(".cell-what").click();
       await panelOf(page).getByRole("button", { name: "Dry run" }).click();
       const dialog = page.getByRole("dialog");
+      await expectShown(dialog.getByText("Would be handled"));
       await expectShown(dialog.getByText("nothing has changed"));
       await expectShown(dialog.getByRole("button", { name: "Replay this" }));
       expect(await receiver.count("oncehook_failures")).toBe(43);
@@ -105,7 +106,10 @@ it("94 failed deliveries are one problem without a stack, delivered again with t
       expect(await page.locator(".problem-row").count()).toBe(1);
       expect(await page.locator(".problem-row .cell-count").textContent()).toBe("94");
       expect(await page.locator(".problem-row").textContent()).not.toMatch(/\bat .*\.[jt]s:\d/);
+      expect(await page.locator(".problem-row .cell-source").textContent()).toBe("channel webhook");
       await page.locator(".problem-row .cell-what").click();
+      const check = panelOf(page).getByRole("link", { name: "Check channel" });
+      expect(await check.getAttribute("href")).toBe("/settings?find=webhook");
       await panelOf(page).getByRole("button", { name: "Deliver all 94 again" }).click();
       await expectShown(panelOf(page).getByText("94 deliveries are due now."));
       expect(await receiver.count("oncehook_audit", "action = 'problem.deliver' AND outcome = 'done'")).toBe(1);

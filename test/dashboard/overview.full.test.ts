@@ -61,6 +61,13 @@ it(
         await expectShown(panel.getByText(/203\.0\.113/));
         await panel.getByRole("link", { name: "20 callbacks in Activity" }).click();
         await until(async () => (await page.locator(".activity-row").count()) === 20, PATIENCE_MS);
+        await page.locator(".activity-row").first().click();
+        const refused = page.getByRole("complementary", { name: "Callback" });
+        await expectShown(refused.getByText(/^The last authentic callback of github came at /));
+        await expectShown(refused.getByRole("link", { name: "20 were refused since" }));
+        const secrets = refused.getByRole("link", { name: "Secrets of github" });
+        expect(await secrets.getAttribute("href")).toBe("/sources/github#secrets");
+        expect(await refused.getByRole("tab", { name: "SQL" }).count()).toBe(0);
         expect(problems).toEqual([]);
       },
       { env: { ...OPEN, TRUST_PROXY: "127.0.0.1" }, sources: { github: shop(SECRET), shop: shop(SECRET) } },

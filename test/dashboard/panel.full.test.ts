@@ -29,7 +29,7 @@ async function searched(page: Page, text: string, id: number) {
 it("a click anywhere in a row opens its panel, and a reload restores it", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
-      await receiver.send(payment({ event_id: "evt_1" }, { order_id: "order-123" }));
+      await receiver.send(payment({ event_id: "evt_1" }, { order_id: "order-123", token: "a-token-of-somebody" }));
       await page.goto("/activity");
       await signIn(page);
       const panel = panelOf(page);
@@ -64,6 +64,7 @@ it("a click anywhere in a row opens its panel, and a reload restores it", { time
       expect(await copied()).not.toContain(SECRET);
       await page.reload();
       await expectShown(panel.getByText('"order-123"'));
+      await expectShown(panel.getByText("masked", { exact: true }));
       await panel.getByText('"order-123"').click();
       await expectShown(panel.getByText("data.order_id"));
       await page.getByRole("button", { name: "Close" }).click();

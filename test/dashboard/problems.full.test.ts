@@ -40,6 +40,8 @@ it.each([
         expect(complete.length).toBeGreaterThanOrEqual(least);
         expect(Math.max(...boxes.map((box) => box?.height ?? 0))).toBeLessThanOrEqual(highest);
         expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+        const mute = await page.getByRole("button", { name: "Mute: a of platform" }).boundingBox();
+        expect(Math.min(mute?.width ?? 0, mute?.height ?? 0)).toBeGreaterThanOrEqual(24);
         expect(problems).toEqual([]);
       },
       { handlers, env: OPEN },
@@ -66,6 +68,11 @@ it("four causes with 69 failures are four problems, and each has its count and i
         [".cell-last", order?.last_seen],
       ] as const)
         expect(await rowOf(page, "no sku").locator(cell).locator("time").getAttribute("datetime")).toBe(at);
+      // The column and its filter have the same word, and the same values.
+      await page.getByRole("button", { name: "Outcome", exact: true }).click();
+      await page.getByRole("button", { name: "Not delivered" }).click();
+      await expectShown(page.getByText("No problem matches these filters."));
+      await page.getByRole("button", { name: "Clear" }).click();
       await expectShown(page.getByRole("link", { name: "Problems 4" }).or(page.getByText("Problems4")).first());
     },
   );
@@ -80,6 +87,7 @@ it("a problem says how many of its events wait for a retry, and when the next on
       await signIn(page);
       await rowOf(page, "no row").click();
       await expectShown(panelOf(page).getByText(/^2 wait for a retry, the next one at /));
+      await expectShown(panelOf(page).locator(".event-heads").getByText("Next retry"));
       const lines = panelOf(page).getByRole("list", { name: "Events of this problem" }).getByRole("listitem");
       await expect.poll(() => lines.first().textContent()).toMatch(/Attempt 1, retry \d\d \w{3} \d\d:\d\d$/);
     },

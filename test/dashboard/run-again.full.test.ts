@@ -59,7 +59,7 @@ it("the SQL tab of a handled event makes its dry run, and then runs it again wit
       await panel.getByRole("button", { name: "Dry run", exact: true }).click();
       await expectShown(panel.getByText("insert into taxes"));
       expect(await receiver.count("taxes", "tax = 1")).toBe(1);
-      const again = panel.getByRole("button", { name: "Run again" });
+      const again = panel.getByRole("button", { name: "Run again", exact: true });
       expect(await violations(page)).toEqual([]);
       expect(await again.isDisabled()).toBe(true);
       await panel.getByLabel("Reason").fill("the tax was wrong");
@@ -69,6 +69,12 @@ it("the SQL tab of a handled event makes its dry run, and then runs it again wit
       expect(await receiver.count("oncehook_event_replays", "reason = 'the tax was wrong'")).toBe(1);
       await panel.getByRole("tab", { name: "Response" }).click();
       await expectShown(panel.getByText("by Admin token: the tax was wrong. The result before that:"));
+      // Beside the verdict it begins with the dry run, too.
+      await panel.getByRole("button", { name: "Run again…" }).click();
+      const dialog = page.getByRole("dialog", { name: "Dry run evt_1" });
+      await expectShown(dialog.getByText("Would be handled"));
+      await expectShown(dialog.getByRole("button", { name: "Run again", exact: true }));
+      expect(await violations(page)).toEqual([]);
       expect(problems).toEqual([]);
     },
     { handlers: [handler], env: OPEN },

@@ -128,6 +128,8 @@ describeFullOnPostgres("notifications on %s", (dialect) => {
                 deliveries: [{ error: expect.stringContaining("the webhook's endpoint answered 410 (Gone)") }],
               },
             ]);
+            const { items: problems } = (await receiver.admin("/api/v1/problems")).body;
+            expect(problems).toMatchObject([{ remedy: expect.stringContaining("check the address of the channel") }]);
             const { body } = await receiver.admin("/api/v1/notifications");
             const [{ id }] = body.items as [{ id: number }];
             const replay = () => receiver.admin(`/api/v1/notifications/${id}/replay`, { method: "POST" });

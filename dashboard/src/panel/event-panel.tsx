@@ -5,18 +5,20 @@ import { type ReactNode, useState } from "react";
 import { api } from "../client.ts";
 import { claimedBy } from "../parts/claimed.ts";
 import { Loading, Problem } from "../parts/page-states.tsx";
-import { SourceLink } from "../parts/source-link.tsx";
 import { Time } from "../parts/time.tsx";
 import { EventIdLine } from "./event-id-line.tsx";
 import { FailureActionResult, type FinishedReplay } from "./failure-action-result.tsx";
 import { FailureActions } from "./failure-actions.tsx";
+import { OfSource } from "./of-source.tsx";
 import { openedBy } from "./opened.ts";
-import { CallbackCopies } from "./panel-copies.tsx";
+import { CopyAsCurl } from "./panel-copies.tsx";
 import { PanelFrame } from "./panel-frame.tsx";
 import { PayloadTab } from "./payload-tab.tsx";
+import { RefusalSteps } from "./refusal-steps.tsx";
 import { RequestTab } from "./request-tab.tsx";
 import { ResponseTab } from "./response-tab.tsx";
 import { ResultLine } from "./result-line.tsx";
+import { RunAgainButton } from "./run-again-button.tsx";
 import { SqlTab } from "./sql-tab.tsx";
 import { TimelineTab } from "./timeline-tab.tsx";
 
@@ -35,17 +37,17 @@ export function EventPanel({ id, close }: Props) {
   const [replayed, setReplayed] = useState<FinishedReplay>();
   const failure = history?.pages[0]?.failure ?? null;
   const key = history?.pages[0];
+  const event = key?.event ?? null;
   const source = callback?.source ?? key?.source;
   return (
     <PanelFrame
       label="Callback"
       title={
         <>
-          {titleOf(callback, key)} {source !== undefined && <SourceLink source={source} className="quiet" />}
+          {titleOf(callback, key)} {source !== undefined && <OfSource source={source} />}
         </>
       }
       beside={callback !== undefined && <Time at={callback.timestamp} relative />}
-      actions={callback !== undefined && <CallbackCopies callback={callback} />}
       close={close}
     >
       {error !== null && <Problem error={error} title="The callback could not be read" again={again} />}
@@ -55,11 +57,12 @@ export function EventPanel({ id, close }: Props) {
           <EventIdLine callback={callback} history={key} />
           <ResultLine callback={callback} history={key} />
           <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
-          {failure !== null && (
-            <div className="panel-actions">
-              <FailureActions failure={failure} onDone={setMessage} onReplay={setReplayed} />
-            </div>
-          )}
+          <div className="panel-actions">
+            {failure !== null && <FailureActions failure={failure} onDone={setMessage} onReplay={setReplayed} />}
+            {failure === null && event?.status === "completed" && <RunAgainButton event={event} />}
+            {callback !== undefined && <RefusalSteps callback={callback} />}
+            {callback !== undefined && <CopyAsCurl callback={callback} />}
+          </div>
           <PanelTabs callback={callback} history={history} />
         </>
       )}
@@ -91,6 +94,9 @@ interface TabsProps {
 
 function PanelTabs({ callback, history }: TabsProps) {
   const newest = history?.pages[0];
+  const event = newest?.event ?? null;
+  // No handler runs for a callback without an authentic event.
+  const hasEvent = history !== undefined || callback?.event_id != null;
   const entries = history?.pages.flatMap(({ timeline }) => timeline) ?? [];
   const tabs: readonly (readonly [name: string, content: ReactNode])[] = [
     [
@@ -98,10 +104,9 @@ function PanelTabs({ callback, history }: TabsProps) {
       callback === undefined ? <NotLogged key="payload" /> : <PayloadTab key="payload" callback={callback} />,
     ],
     ["Timeline", <TimelineTab key="timeline" entries={entries} history={newest} more={history?.more} />],
-    [
-      "SQL",
-      <SqlTab key="sql" failure={newest?.failure ?? null} handled={newest?.event ?? null} run={newest?.runs[0]} />,
-    ],
+    ...(hasEvent
+      ? [["SQL", <SqlTab key="sql" failure={newest?.failure ?? null} handled={event} run={newest?.runs[0]} />] as const]
+      : []),
     [
       "Request",
       callback === undefined ? <NotLogged key="request" /> : <RequestTab key="request" callback={callback} />,

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import type { ReplayView } from "oncehook/admin-client";
 import { useRef } from "react";
 import { Dialog } from "../parts/dialog.tsx";
-import { toneOf } from "../parts/outcome.ts";
+import { outcomeLabel, type Tone, toneOf } from "../parts/outcome.ts";
 import { OutcomeBadge } from "../parts/outcome-badge.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import type { Statement } from "../views.ts";
@@ -80,11 +80,17 @@ export function ReplayOutcome({ replay }: { readonly replay: ReplayView }) {
   const { dry_run, outcome, result, error, statements } = replay;
   return (
     <Stack>
-      <div className="result-line" data-tone={toneOf(outcome)} role="status">
+      <div className="result-line" data-tone={dry_run ? dryRunTone(outcome) : toneOf(outcome)} role="status">
         <p>
-          <OutcomeBadge outcome={outcome} />
+          {dry_run ? (
+            <span className="outcome" data-tone={dryRunTone(outcome)}>
+              {dryRunLabel(outcome)}
+            </span>
+          ) : (
+            <OutcomeBadge outcome={outcome} />
+          )}
         </p>
-        <p>{dry_run ? "The transaction was rolled back: nothing has changed." : sentence(replay)}</p>
+        <p>{dry_run ? "Rolled back: nothing has changed." : sentence(replay)}</p>
       </div>
       {result !== undefined && (
         <section>
@@ -105,6 +111,16 @@ export function ReplayOutcome({ replay }: { readonly replay: ReplayView }) {
       {dry_run && replay.notifications !== undefined && <Queued notifications={replay.notifications} />}
     </Stack>
   );
+}
+
+/** Green is only what was handled. */
+function dryRunTone(outcome: string): Tone {
+  return outcome === "success" ? "quiet" : toneOf(outcome);
+}
+
+function dryRunLabel(outcome: string): string {
+  if (outcome === "success") return "Would be handled";
+  return `${toneOf(outcome) === "failed" ? "Would fail" : "Would be rejected"}: ${outcomeLabel(outcome)}`;
 }
 
 function sentence({ outcome, earlier }: ReplayView): string {

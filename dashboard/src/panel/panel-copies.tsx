@@ -1,30 +1,24 @@
 import { useQuery } from "@tanstack/react-query";
 import type { CallbackView } from "oncehook/admin-client";
 import { api } from "../client.ts";
-import { CopyIcon } from "../parts/copy.tsx";
+import { Copy } from "../parts/copy.tsx";
 import { asCurl, curlUnavailableReason } from "./as-curl.ts";
 
 /** The default origin of a receiver in development. */
 const LOCAL = "http://127.0.0.1:8080";
 
 interface Props {
-  readonly callback: CallbackView | undefined;
+  readonly callback: CallbackView;
 }
 
-/** Copies of the callback: a command that sends it again, and the link to it. */
-export function CallbackCopies({ callback }: Props) {
+/** Copies a command that sends the callback again. */
+export function CopyAsCurl({ callback }: Props) {
   const { data } = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
   // A receiver in an application may know only the path of its addresses.
   const registered = data?.items[0]?.addresses[0]?.url ?? "";
   const origin = URL.canParse(registered) ? new URL(registered).origin : LOCAL;
-  const canCurl =
-    callback !== undefined && data !== undefined && curlUnavailableReason(callback, data.items) === undefined;
-  return (
-    <>
-      {canCurl && <CopyIcon text={asCurl(callback, origin)} what="as curl" icon="curl" />}
-      <CopyIcon text={window.location.href} what="link" icon="link" />
-    </>
-  );
+  const canCurl = data !== undefined && curlUnavailableReason(callback, data.items) === undefined;
+  return canCurl && <Copy text={asCurl(callback, origin)} what="as curl" />;
 }
 
 /** Why there is no command for the callback, or what the command leaves out. */

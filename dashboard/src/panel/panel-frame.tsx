@@ -1,5 +1,6 @@
 import "./panel.css";
 import { type ReactNode, useEffect, useRef } from "react";
+import { CopyIcon } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 
 interface Props {
@@ -8,14 +9,12 @@ interface Props {
   readonly title: ReactNode;
   /** Beside the title, such as a time. */
   readonly beside?: ReactNode;
-  /** Icons before the one that closes it. */
-  readonly actions?: ReactNode;
   readonly close: () => void;
   readonly children: ReactNode;
 }
 
 /** The open row of a list, beside it. It takes the focus, so that Escape and the tab key begin in it. */
-export function PanelFrame({ label, title, beside, actions, close, children }: Props) {
+export function PanelFrame({ label, title, beside, close, children }: Props) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
@@ -23,7 +22,7 @@ export function PanelFrame({ label, title, beside, actions, close, children }: P
       <header className="panel-head">
         <h2>{title}</h2>
         {beside}
-        {actions}
+        <CopyIcon text={window.location.href} what="link" icon="link" />
         <button type="button" className="icon-button" aria-label="Close" onClick={close}>
           <Icon name="close" />
         </button>

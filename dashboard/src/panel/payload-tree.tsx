@@ -53,15 +53,25 @@ function Members({ value, path, depth, selected, select }: MembersProps) {
                 onClick={() => select({ path: at, text: leafText(one) })}
               >
                 <span className="key">{key}</span>
-                <span className="value" data-type={typeof one}>
-                  {typeof one === "string" ? `"${one}"` : leafText(one)}
-                </span>
+                <Value value={one} />
               </button>
             )}
           </li>
         );
       })}
     </ul>
+  );
+}
+
+/** In place of a value that the log does not show. */
+const MASKED = "[masked]";
+
+function Value({ value }: { readonly value: unknown }) {
+  if (value === MASKED) return <em className="value quiet">masked</em>;
+  return (
+    <span className={value === null ? "value quiet" : "value"}>
+      {typeof value === "string" ? `"${value}"` : leafText(value)}
+    </span>
   );
 }
 

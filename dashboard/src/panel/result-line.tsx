@@ -5,6 +5,7 @@ import { plain } from "../parts/plain-message.ts";
 import { TextBlock } from "../parts/text-block.tsx";
 import { milliseconds, Time } from "../parts/time.tsx";
 import { ownFramesFirst } from "./own-frames.ts";
+import { RefusalContext } from "./refusal-steps.tsx";
 
 interface Result {
   readonly tone: Tone;
@@ -27,6 +28,7 @@ export function ResultLine({ callback, history }: Props) {
     <section className="result-line" data-tone={tone} aria-label="What happened">
       <p>{sentence}</p>
       {remedy !== undefined && <p className="remedy">{remedy}</p>}
+      {callback !== undefined && <RefusalContext callback={callback} />}
       {error !== undefined && (
         <details>
           <summary>{error.split("\n", 1)[0]}</summary>
@@ -50,7 +52,7 @@ function failedResult({ state, attempts, error, next_attempt_at, code }: Failure
   if (state === "accepted")
     return { tone: "quiet", sentence: "Accepted: the platform has its response, and the handler has not run yet." };
   if (state === "rejected")
-    return { tone: "refused", sentence: `Rejected (${outcomeLabel(code)}): mend the cause and replay it.`, error };
+    return { tone: "refused", sentence: `Rejected (${outcomeLabel(code)}): fix the cause and replay it.`, error };
   if (state === "exhausted")
     return { tone: "failed", sentence: `Failed ${times}. No automatic retry is left: replay or discard it.`, error };
   return {

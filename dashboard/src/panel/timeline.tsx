@@ -1,6 +1,6 @@
 import { Button, Group, Text } from "@mantine/core";
-import type { FailureView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
+import { FAILURE_TITLES } from "../parts/failure-titles.ts";
 import { outcomeTitle, toneOf } from "../parts/outcome.ts";
 import { TextBlock } from "../parts/text-block.tsx";
 import { milliseconds } from "../parts/time.tsx";
@@ -105,13 +105,6 @@ function attemptNumber(entries: readonly TimelineEntry[], index: number): number
   if (entry?.kind !== "attempt") return 0;
   return entries.slice(0, index + 1).filter((one) => one.kind === "attempt" && one.by === entry.by).length;
 }
-
-const FAILURE_TITLES: Readonly<Record<FailureView["state"], string>> = {
-  accepted: "Accepted, not run yet",
-  waiting: "Waiting for retry",
-  exhausted: "Retries exhausted",
-  rejected: "Rejected",
-};
 
 function entryTitle(moment: TimelineEntry, number: number): string {
   switch (moment.kind) {

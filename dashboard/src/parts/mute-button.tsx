@@ -53,7 +53,7 @@ export function MuteButton({ name, isMuted, isIcon = false, mute, unmute }: Prop
             disabled={change.isPending}
             onClick={press}
           >
-            <Icon name={isMuted ? "bell" : "mute"} />
+            <Icon name={isMuted ? "mute" : "bell"} />
           </button>
         ) : (
           <Button size="compact-sm" variant="default" onClick={press} loading={change.isPending}>

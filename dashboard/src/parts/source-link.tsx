@@ -9,12 +9,14 @@ interface Props {
   /** A source, or the source of an event's key, such as `stripe#audit` or `shops/acme`. */
   readonly source: string;
   readonly className?: string;
+  /** A section of its page. */
+  readonly hash?: string;
   /** The name itself where it is left out. */
   readonly children?: ReactNode;
 }
 
 /** The name of a source, which leads to its page. */
-export function SourceLink({ source, className, children = source }: Props) {
+export function SourceLink({ source, className, hash, children = source }: Props) {
   const look = { underline: "hover", ...(className !== undefined && { className }) } as const;
   if (source === REDIRECTS)
     return (
@@ -23,7 +25,12 @@ export function SourceLink({ source, className, children = source }: Props) {
       </PageLink>
     );
   return (
-    <PageLink to="/sources/$name" params={{ name: sourceOf({ source }) }} {...look}>
+    <PageLink
+      to="/sources/$name"
+      params={{ name: sourceOf({ source }) }}
+      {...(hash !== undefined && { hash })}
+      {...look}
+    >
       {children}
     </PageLink>
   );

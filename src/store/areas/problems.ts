@@ -176,14 +176,17 @@ export class Problems extends Area {
         ...{ ...common(group, now), kind: "delivery", source: channel, eventType: null, code: "delivery_failed" },
         title: `Notifications by ${channel} could not be delivered: ${firstLine(withoutClass(error))}`,
         example: { source, eventId, notificationId },
-        remedy: DELIVERY_REMEDY,
+        remedy: error.startsWith("PermanentDeliveryError") ? GONE_REMEDY : DELIVERY_REMEDY,
       } satisfies Problem;
     });
   }
 }
 
-const FAILURE_REMEDY = "Mend the cause, make a dry run of one event, then replay them all.";
-const DELIVERY_REMEDY = "Mend the channel, then deliver them all again.";
+const FAILURE_REMEDY = "Fix the cause, make a dry run of one event, then replay them all.";
+const DELIVERY_REMEDY = "Check the address and the credentials of the channel, then deliver them all again.";
+/** Delivered to the same address again, they would all fail again. */
+const GONE_REMEDY =
+  "The endpoint refuses them for good: check the address of the channel in the configuration, then deliver them all again.";
 
 function common({ id, count, isAtLeast, states, firstSeen, lastSeen, hours }: ProblemGroup, now: Date) {
   const hourly = Array.from({ length: HOURS_SHOWN }, (_, index) => {

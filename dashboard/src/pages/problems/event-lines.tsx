@@ -15,8 +15,29 @@ export interface EventLine {
   readonly title?: string | undefined;
 }
 
+interface Props {
+  readonly label: string;
+  /** Of the times, the names and the notes. */
+  readonly heads: readonly [at: string, name: string, note: string];
+  readonly lines: readonly EventLine[];
+}
+
 /** Events that share a cause, a line each; their panel has their stacks. */
-export function EventLines({ label, lines }: { readonly label: string; readonly lines: readonly EventLine[] }) {
+export function EventLines({ label, heads: [at, name, note], lines }: Props) {
+  const hasNotes = lines.some((line) => line.note !== undefined && line.note !== null);
+  return (
+    <>
+      <div className="event-heads" aria-hidden="true">
+        <span>{at}</span>
+        <span>{name}</span>
+        <span>{hasNotes && note}</span>
+      </div>
+      <Lines label={label} lines={lines} />
+    </>
+  );
+}
+
+function Lines({ label, lines }: Pick<Props, "label" | "lines">) {
   return (
     <ol className="event-lines" aria-label={label}>
       {lines.map(({ key, at, name, open, note, title }) => (

@@ -3,7 +3,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ProblemView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { type FailureActionHandlers, useReplay } from "../../panel/use-replay.ts";
+import { PageLink } from "../../parts/page-link.tsx";
 import { Problem } from "../../parts/page-states.tsx";
+import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { useMayChange } from "../../session.ts";
 import { MuteProblem } from "./mute-problem.tsx";
@@ -22,9 +24,18 @@ export function ProblemActions({ problem, onDone, onReplay }: Props) {
   return (
     <div className="panel-actions">
       {mayChange && kind === "failure" && <FailureButtons problem={problem} onDone={onDone} onReplay={onReplay} />}
+      {kind === "delivery" && (
+        <PageLink to="/settings" search={{ find: source }} underline="never" className="action-link">
+          {PROBLEM_STEPS.delivery}
+        </PageLink>
+      )}
       {mayChange && kind === "delivery" && <DeliverButton problem={problem} onDone={onDone} />}
+      {kind === "refusal" && (
+        <SourceLink source={source} hash="secrets" className="action-link">
+          Secrets of {source}
+        </SourceLink>
+      )}
       {mayChange && <MuteProblem problem={problem} />}
-      {kind === "refusal" && <SourceLink source={source}>Secrets of {source}</SourceLink>}
       {count > 0 && kind === "failure" && (
         <Export href={api.failures.exportUrl({ problem: problem.id }, "csv")} name={`problem-${problem.id}.csv`} />
       )}
@@ -88,7 +99,7 @@ function DeliverButton({ problem, onDone }: Omit<Props, "onReplay">) {
   });
   return (
     <>
-      <Button size="compact-sm" loading={deliver.isPending} onClick={() => deliver.mutate()}>
+      <Button size="compact-sm" variant="default" loading={deliver.isPending} onClick={() => deliver.mutate()}>
         {allOf("Deliver", problem)} again
       </Button>
       {deliver.isError && <Problem error={deliver.error} title="It could not be done" />}

@@ -1,17 +1,31 @@
 import type { ProblemView } from "oncehook/admin-client";
+import { FAILURE_TITLES } from "../../parts/failure-titles.ts";
 import { FilterChip } from "../../parts/filter-chip.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { outcomeTitle } from "../../parts/outcome.ts";
 import { FAILURE_STATES, isOfState, KINDS, type ProblemSearch, STATES } from "./problem-filters.ts";
 import { COUNT } from "./problem-text.ts";
 
 type ChipName = "source" | "kind" | "event_type" | "code" | "failure_state";
 
-const CHIPS: readonly { readonly name: ChipName; readonly label: string }[] = [
+interface ChipOf {
+  readonly name: ChipName;
+  readonly label: string;
+  readonly labelOf?: (value: string) => string;
+}
+
+const KIND_LABELS: Readonly<Record<string, string>> = {
+  failure: "Failed or rejected",
+  refusal: "Refused",
+  delivery: "Not delivered",
+};
+const STATES_OF_FAILURES: Readonly<Record<string, string>> = FAILURE_TITLES;
+const CHIPS: readonly ChipOf[] = [
   { name: "source", label: "Source" },
-  { name: "kind", label: "Kind" },
+  { name: "kind", label: "Outcome", labelOf: (kind) => KIND_LABELS[kind] ?? kind },
   { name: "event_type", label: "Type" },
-  { name: "code", label: "Code" },
-  { name: "failure_state", label: "Failures" },
+  { name: "code", label: "Code", labelOf: outcomeTitle },
+  { name: "failure_state", label: "Failure state", labelOf: (state) => STATES_OF_FAILURES[state] ?? state },
 ];
 const STATE_LABELS = { open: "Open", muted: "Muted", resolved: "Resolved" } as const;
 
@@ -53,10 +67,11 @@ export function ProblemFilters({ search, problems, all, change }: Props) {
         ))}
       </fieldset>
       <div className="filter-bar">
-        {CHIPS.map(({ name, label }) => (
+        {CHIPS.map(({ name, label, labelOf }) => (
           <FilterChip
             key={name}
             label={label}
+            labelOf={labelOf}
             value={search[name]}
             options={options[name].filter((value) => value !== null)}
             apply={(value) => change({ [name]: value })}

@@ -4,13 +4,14 @@ import type { FailureView, ProblemDetailView, ProblemView } from "oncehook/admin
 import { type ReactNode, useState } from "react";
 import { api } from "../../client.ts";
 import { FailureActionResult, type FinishedReplay } from "../../panel/failure-action-result.tsx";
+import { OfSource } from "../../panel/of-source.tsx";
 import { openOf } from "../../panel/opened.ts";
 import { PanelFrame } from "../../panel/panel-frame.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { plain } from "../../parts/plain-message.ts";
 import { problemCause } from "../../parts/problem-cause.ts";
-import { SourceLink } from "../../parts/source-link.tsx";
+import { sourceOrChannel } from "../../parts/problem-steps.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
 import { actorName } from "../../session.ts";
@@ -41,7 +42,12 @@ export function ProblemPanel({ id, close }: Props) {
   const events = detail.data?.pages.flatMap((page) => page.events) ?? [];
   const replay = replays.find(({ filter }) => filter.problem === id);
   return (
-    <PanelFrame label="Problem" title={problem === undefined ? "Problem" : <Title problem={problem} />} close={close}>
+    <PanelFrame
+      label="Problem"
+      title={problem === undefined ? "Problem" : <Title problem={problem} />}
+      beside={problem !== undefined && <Time at={problem.last_seen} relative />}
+      close={close}
+    >
       {detail.isError && (
         <Problem error={detail.error} title="The problem could not be read" again={() => void detail.refetch()} />
       )}
@@ -84,9 +90,9 @@ function Title({ problem }: { readonly problem: ProblemView }) {
     <>
       {problemCause(problem).what}{" "}
       {problem.kind === "delivery" ? (
-        <span className="quiet">{problem.source}</span>
+        <span className="quiet">· {sourceOrChannel(problem)}</span>
       ) : (
-        <SourceLink source={problem.source} className="quiet" />
+        <OfSource source={problem.source} />
       )}
     </>
   );
@@ -146,6 +152,12 @@ function Retries({ problem: { id, states } }: { readonly problem: ProblemView })
   );
 }
 
+const EVENT_HEADS = {
+  failure: ["Failed at", "Event", "Next retry"],
+  refusal: ["Received at", "Callback", "Reason"],
+  delivery: ["Failed at", "Event", "Error"],
+} as const;
+
 interface EventsProps {
   readonly problem: ProblemView;
   readonly events: ProblemDetailView["events"];
@@ -169,6 +181,7 @@ function Events({ problem, events }: EventsProps) {
       </h3>
       <EventLines
         label="Events of this problem"
+        heads={EVENT_HEADS[problem.kind]}
         lines={events.map((event, index) => {
           const line = lineOf(event, index, events[0]?.error);
           return isFailure ? { ...line, note: <Attempts failure={failures.get(line.open)} /> } : line;
@@ -183,14 +196,25 @@ function Attempts({ failure }: { readonly failure: FailureView | undefined }): R
   const { attempts, state, next_attempt_at } = failure;
   return (
     <>
-      Attempt {attempts}
-      {state === "exhausted" && ", retries exhausted"}
-      {state === "rejected" && ", rejected"}
+      <span className="wide">Attempt {attempts}</span>
+      {state === "exhausted" && <Words>retries exhausted</Words>}
+      {state === "rejected" && <Words>rejected</Words>}
       {state === "waiting" && next_attempt_at !== null && (
         <>
-          , retry <Time at={next_attempt_at} isShort />
+          <span className="wide">, retry </span>
+          <Time at={next_attempt_at} isShort />
         </>
       )}
+    </>
+  );
+}
+
+/** Behind the number of attempts, for which a telephone has no room. */
+function Words({ children }: { readonly children: string }) {
+  return (
+    <>
+      <span className="wide">, </span>
+      {children}
     </>
   );
 }

@@ -1,9 +1,10 @@
 import { Button } from "@mantine/core";
 import type { ProblemView } from "oncehook/admin-client";
 import { memo } from "react";
+import { CutText } from "../../parts/cut-text.tsx";
 import { capitalised } from "../../parts/outcome.ts";
 import { problemCause } from "../../parts/problem-cause.ts";
-import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
+import { PROBLEM_STEPS, sourceOrChannel } from "../../parts/problem-steps.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Age } from "../../parts/time.tsx";
@@ -32,9 +33,10 @@ interface Props extends RowPlace {
 
 /** One cause in one line. */
 export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen, mayChange, open }: Props) {
-  const { id, kind, source, state, hourly, since, first_seen, last_seen } = problem;
+  const { id, kind, state, hourly, since, first_seen, last_seen } = problem;
   const { label, tone } = problemOutcome(problem);
   const { what, why } = problemCause(problem);
+  const place = sourceOrChannel(problem);
   const isPlain = state === "open" && problem.reopened === 0;
   return (
     <ListRow id={id} index={index} top={top} className={`problem-row${isPlain ? " plain" : ""}`} isOpen={isOpen}>
@@ -44,10 +46,13 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
         </span>
       </Cell>
       <Cell name="what" title={`${what}: ${why}`}>
-        {what} <span className="quiet">{why}</span>
+        <span>{what}</span>{" "}
+        <span className="quiet">
+          <CutText text={why} />
+        </span>
       </Cell>
-      <Cell name="source" title={source}>
-        {source}
+      <Cell name="source" title={place}>
+        {place}
       </Cell>
       <Cell name="count">{state === "resolved" ? "–" : countText(problem)}</Cell>
       <Cell name="first">
@@ -69,7 +74,7 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
               size="compact-sm"
               variant="default"
               onClick={() => open(problem)}
-              aria-label={`${PROBLEM_STEPS[kind]}: ${what} of ${source}`}
+              aria-label={`${PROBLEM_STEPS[kind]}: ${what} of ${place}`}
             >
               {PROBLEM_STEPS[kind]}
             </Button>

@@ -10,7 +10,7 @@ const SECOND_MS = 1_000;
 
 /** Of a bulk replay: when and by whom, how long and how fast, and the list of its events. */
 export function ReplayFacts({ replay }: { readonly replay: BulkReplayView }) {
-  const { started_at, ended_at, created_by, reason, per_second } = replay;
+  const { started_at, ended_at, created_by, reason } = replay;
   return (
     <Facts
       isShort
@@ -22,7 +22,6 @@ export function ReplayFacts({ replay }: { readonly replay: BulkReplayView }) {
         ["Ended", ended_at === null ? null : <Time key="ended" at={ended_at} relative />],
         ["Duration", ended_at === null ? null : elapsedText(Date.parse(ended_at) - Date.parse(started_at))],
         ["Rate", rateText(replay)],
-        ["Max per second", per_second],
       ]}
     />
   );
@@ -45,8 +44,9 @@ function EventsLink({ replay: { filter, scope, started_at } }: { readonly replay
   );
 }
 
-/** Undefined while too little has run. */
-function rateText({ done, started_at, ended_at }: BulkReplayView): string | undefined {
+/** Only the limit while too little has run. */
+function rateText({ done, started_at, ended_at, per_second }: BulkReplayView): string {
   const seconds = (Date.parse(ended_at ?? "") - Date.parse(started_at)) / SECOND_MS;
-  return done < 2 || !(seconds > 0) ? undefined : `${COUNT.format(Math.round(done / seconds))} per second`;
+  if (done < 2 || !(seconds > 0)) return `At most ${per_second} per second`;
+  return `${COUNT.format(Math.round(done / seconds))} per second (limit ${per_second})`;
 }

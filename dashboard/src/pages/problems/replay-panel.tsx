@@ -6,6 +6,7 @@ import { openOf } from "../../panel/opened.ts";
 import { PanelFrame } from "../../panel/panel-frame.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { plain } from "../../parts/plain-message.ts";
+import { Time } from "../../parts/time.tsx";
 import { EventLines } from "./event-lines.tsx";
 import { ReplayFacts } from "./replay-facts.tsx";
 import { ReplayResult } from "./replay-result.tsx";
@@ -29,7 +30,12 @@ export function ReplayPanel({ id, close }: Props) {
   });
   const title = useReplayedEvents(replay.data);
   return (
-    <PanelFrame label="Bulk replay" title={title} close={close}>
+    <PanelFrame
+      label="Bulk replay"
+      title={title}
+      beside={replay.data !== undefined && <Time at={replay.data.started_at} relative />}
+      close={close}
+    >
       {replay.isPending && <Loading what="the bulk replay" />}
       {replay.isError && (
         <Problem error={replay.error} title="The bulk replay could not be read" again={() => void replay.refetch()} />
@@ -65,6 +71,7 @@ function FailedAgain({ id, failed }: { readonly id: number; readonly failed: num
       <h3>Failed again</h3>
       <EventLines
         label="Events that failed again"
+        heads={["Failed at", "Event", "Error"]}
         lines={failures.map((failure) => ({
           key: failure.id,
           at: failure.last_failed_at,

@@ -13,6 +13,7 @@ export function UnreplayedEvents({ id }: { readonly id: number }) {
       <h3>Not run</h3>
       <EventLines
         label="Events that were not run"
+        heads={["Ended at", "Event", "Reason"]}
         lines={itemsOf(list).map((event) => ({
           key: event.id,
           at: event.at,

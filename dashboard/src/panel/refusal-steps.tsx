@@ -1,0 +1,65 @@
+import { useQuery } from "@tanstack/react-query";
+import { type CallbackView, sourceOf } from "oncehook/admin-client";
+import { api } from "../client.ts";
+import { PageLink } from "../parts/page-link.tsx";
+import { SourceLink } from "../parts/source-link.tsx";
+import { Time } from "../parts/time.tsx";
+import { useSources } from "../parts/use-sources.ts";
+import { AUTHENTICITY } from "./authenticity.ts";
+
+interface Props {
+  readonly callback: CallbackView;
+}
+
+const NUMBER = new Intl.NumberFormat();
+
+/** The source whose signature or token a callback did not have; undefined for every other callback. */
+export function refusingSource({ outcome, source }: CallbackView): string | undefined {
+  return AUTHENTICITY[outcome] === "refused" && source !== null && source !== "oauth"
+    ? sourceOf({ source })
+    : undefined;
+}
+
+/** Whether more of the source's callbacks are refused, and when its last authentic one came. */
+export function RefusalContext({ callback }: Props) {
+  const source = refusingSource(callback);
+  const { data: problems } = useQuery({
+    queryKey: ["problems", "list"],
+    queryFn: () => api.problems.list(),
+    enabled: source !== undefined,
+  });
+  const { data: sources } = useSources();
+  if (source === undefined) return null;
+  const problem = problems?.items.find(
+    ({ kind, state, source: name }) => kind === "refusal" && state !== "resolved" && name === source,
+  );
+  const secrets = sources?.items.find((one) => one.source === source)?.authentication.flatMap((one) => one.secrets);
+  const verified = secrets?.flatMap(({ last_used_at: at }) => at ?? []).toSorted();
+  const last = problem?.since ?? verified?.at(-1);
+  if (last === undefined) return null;
+  return (
+    <p>
+      The last authentic callback of {source} came at <Time at={last} relative />
+      {problem !== undefined && (
+        <>
+          ;{" "}
+          <PageLink to="/problems/$id" params={{ id: problem.id }}>
+            {NUMBER.format(problem.count)} {problem.count === 1 ? "was" : "were"} refused since
+          </PageLink>
+        </>
+      )}
+      .
+    </p>
+  );
+}
+
+/** Where the secret is compared. */
+export function RefusalSteps({ callback }: Props) {
+  const source = refusingSource(callback);
+  if (source === undefined) return null;
+  return (
+    <SourceLink source={source} hash="secrets" className="action-link">
+      Secrets of {source}
+    </SourceLink>
+  );
+}
