@@ -53,7 +53,7 @@ export function RefusalContext({ callback }: Props) {
   );
 }
 
-/** Where the secret is compared. */
+/** Leads to the secrets, to compare them. */
 export function RefusalSteps({ callback }: Props) {
   const source = refusingSource(callback);
   if (source === undefined) return null;
