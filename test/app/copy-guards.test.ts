@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CopyReport, copyDatabase } from "../../src/app/index.ts";
-import { type Target, withDatabase } from "../support/databases.ts";
+import { databaseFile, type Target, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, startReceiver, testConfig } from "../support/receiver.ts";
 
@@ -10,7 +10,7 @@ const withBoth = (use: (target: Target, copied: () => Promise<CopyReport>) => Pr
     const receiver = await startReceiver(source);
     await receiver.send(payment({ event_id: "evt-1" }));
     await receiver.stop();
-    const from = source.url.slice("sqlite:".length);
+    const from = databaseFile(source);
     const given = { from, handlers: [], migrations: [], skip: [], onProgress: () => {} };
     await withDatabase("postgres", (target) =>
       use(target, () => copyDatabase({ ...given, config: testConfig(target) })),

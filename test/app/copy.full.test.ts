@@ -8,7 +8,7 @@ import { type CopyReport, copyDatabase, migrate } from "../../src/app/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
 import { runChild, runOncehook } from "../support/child.ts";
-import { type Target, withDatabase } from "../support/databases.ts";
+import { databaseFile, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, EFFECTS, KINDS, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { event, payment, startReceiver, testConfig } from "../support/receiver.ts";
@@ -40,7 +40,7 @@ const CHECKED: Readonly<Record<string, unknown>> = {
 
 let folder = "";
 let source: Target;
-const file = () => source.url.slice("sqlite:".length);
+const file = () => databaseFile(source);
 
 /** A database that a receiver has used, with a row at least in each table. */
 beforeAll(async () => {

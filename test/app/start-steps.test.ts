@@ -9,7 +9,7 @@ import { RequestSequence, UnverifiedBodies } from "../../src/receive/index.ts";
 import { stripe } from "../../src/sources/platforms/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { postCallback } from "../../src/testing/post-callback.ts";
-import { withDatabase, withMigrated } from "../support/databases.ts";
+import { databaseFile, withDatabase, withMigrated } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { nodeExchange } from "../support/node-exchange.ts";
@@ -56,7 +56,7 @@ describe("the steps of a start", () => {
 
   it("a start whose database cannot be opened closes tracing", () =>
     withDatabase("sqlite", async (target) => {
-      const path = join(target.url.slice("sqlite:".length), "a-file-is-no-folder.db");
+      const path = join(databaseFile(target), "a-file-is-no-folder.db");
       await startReceiver(target).then((receiver) => receiver.stop());
       expect(await failedStart(target, { DATABASE_URL: `sqlite:${path}` })).toEqual(["tracing"]);
     }));
@@ -86,7 +86,7 @@ describe("the steps of a start", () => {
   it("a start whose database refuses a write after the listeners are open closes both", () =>
     withDatabase("sqlite", async (target) => {
       await startReceiver(target).then((receiver) => receiver.stop());
-      const database = new DatabaseSync(target.url.slice("sqlite:".length));
+      const database = new DatabaseSync(databaseFile(target));
       database.exec(
         "DELETE FROM oncehook_settings WHERE name = 'base_url'; CREATE TRIGGER refusal BEFORE INSERT ON oncehook_settings " +
           "WHEN NEW.name = 'base_url' BEGIN SELECT RAISE(ABORT, 'refused'); END",

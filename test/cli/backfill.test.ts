@@ -13,6 +13,7 @@ import { runChild } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { KEY } from "../support/configuration.ts";
 import {
+  databaseFile,
   describeFullOnPostgres,
   fullOnPostgres,
   type Target,
@@ -232,7 +233,7 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
       const first = /database is not there yet, and a dry run changes nothing; run `oncehook migrate`, or start/;
       const loaded = { config, handlers: [handlerOf()], migrations: [] };
       await expect(backfillOnce(loaded, { ...ALL, isDryRun: true })).rejects.toThrow(first);
-      if (dialect === "sqlite") expect(existsSync(target.url.slice("sqlite:".length))).toBe(false);
+      if (dialect === "sqlite") expect(existsSync(databaseFile(target))).toBe(false);
       else expect(await rowsOf(target, "SELECT nspname FROM pg_namespace WHERE nspname = 'not_there'")).toEqual([]);
       await makeOlder(target, 23);
       await expect(backfill(target, [handlerOf()], { isDryRun: true })).rejects.toThrow(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
 import { type Ended, runOncehook } from "../support/child.ts";
-import { type Target, withDatabase } from "../support/databases.ts";
+import { databaseFile, type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { freePort } from "../support/free-port.ts";
 import { startServer } from "../support/process.ts";
@@ -161,7 +161,7 @@ describe("a start in development", () => {
 
 it("a start reports the new database that it made, and its path", () =>
   withDatabase("sqlite", async (target) => {
-    const file = target.url.slice("sqlite:".length);
+    const file = databaseFile(target);
     const made = { file, msg: expect.stringContaining("created a new, empty database") };
     const first = await startReceiver(target);
     await first.stop();

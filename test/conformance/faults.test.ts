@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { sql } from "../../src/store/index.ts";
-import { DIALECTS, type Target, withStore } from "../support/databases.ts";
+import { DIALECTS, databaseFile, type Target, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
 import { runOnce } from "../support/once.ts";
 
@@ -206,7 +206,7 @@ describe("faults that only PostgreSQL has", () => {
 /** Keeps every writer out, and on PostgreSQL every reader too, until the returned function is called. */
 async function occupy(target: Target): Promise<() => Promise<void>> {
   if (target.dialect === "sqlite") {
-    const database = new DatabaseSync(target.url.slice("sqlite:".length));
+    const database = new DatabaseSync(databaseFile(target));
     database.exec("BEGIN IMMEDIATE");
     return async () => {
       database.exec("ROLLBACK");

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
-import { DIALECTS, withStore } from "../support/databases.ts";
+import { DIALECTS, databaseFile, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 import { runOnce } from "../support/once.ts";
 import { walCommits } from "../support/wal-commits.ts";
@@ -189,7 +189,7 @@ describe("a group of events on sqlite", () => {
     withStore(
       "sqlite",
       async (store, target) => {
-        const path = target.url.slice("sqlite:".length);
+        const path = databaseFile(target);
         const before = walCommits(path);
         // A group also ends after 20 ms, which a machine with other work may take for this one.
         const time = vi.spyOn(performance, "now").mockReturnValue(performance.now());
@@ -207,7 +207,7 @@ describe("a group of events on sqlite", () => {
     withStore(
       "sqlite",
       async (store, target) => {
-        const path = target.url.slice("sqlite:".length);
+        const path = databaseFile(target);
         const before = walCommits(path);
         await together(store, async (scope, eventId) => {
           await sleep(25);
@@ -220,7 +220,7 @@ describe("a group of events on sqlite", () => {
 
   it("a group includes the store's own statements, and none of them waits for another's flush", () =>
     withStore("sqlite", async ({ preparations }, target) => {
-      const path = target.url.slice("sqlite:".length);
+      const path = databaseFile(target);
       const before = walCommits(path);
       const lease = { owner: "a", now: new Date(), until: new Date(Date.now() + 60_000) };
       const claims = Array.from({ length: MEMBERS }, (_, number) =>

@@ -1,7 +1,7 @@
 import { DatabaseSync as Database, type DatabaseSync, type StatementSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { OnceScope, Store } from "../../src/store/index.ts";
-import { type Target, withStore } from "../support/databases.ts";
+import { databaseFile, type Target, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
 import { runOnce } from "../support/once.ts";
@@ -80,7 +80,7 @@ describe("tx.connection on SQLite", () => {
       kept.push(rows);
       expect(rows.next()).toMatchObject({ done: false, value: { event_id: "read" } });
     });
-    const other = new Database(target.url.slice("sqlite:".length));
+    const other = new Database(databaseFile(target));
     other.exec("INSERT INTO effects (event_id) VALUES ('of another process')");
     other.close();
     await servesTheNextEvent();
@@ -188,7 +188,7 @@ describe("tx.connection on SQLite", () => {
       expect(connection).toBeInstanceOf(Database);
       expect(connection.constructor).toBe(Database);
       expect([connection.isOpen, connection.isTransaction]).toEqual([true, true]);
-      expect(connection.location()).toContain(target.url.slice("sqlite:".length).split("/").at(-1));
+      expect(connection.location()).toContain(databaseFile(target).split("/").at(-1));
       expect(await connection).toBe(connection);
     });
   });

@@ -1,7 +1,7 @@
 import { DatabaseSync as Database, type DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import type { OnceScope, Store } from "../../src/store/index.ts";
-import { openTarget, withDatabase, withStore } from "../support/databases.ts";
+import { databaseFile, openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 import { runOnce } from "../support/once.ts";
 
@@ -153,7 +153,7 @@ it.each([
 
 it("a record on SQLite that is not completed answers no delivery as done", () =>
   withStore("sqlite", async (store, target) => {
-    const database = new Database(target.url.slice("sqlite:".length));
+    const database = new Database(databaseFile(target));
     database.exec(`INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
       VALUES ('platform', 'e1', 'payment_notify', 'v1', 'processing', '', '2026-01-01T00:00:00.000Z')`);
     database.close();
@@ -167,7 +167,7 @@ it("a start on SQLite that is refused lets go of the file", () =>
     await (await openTarget(target)).store.close();
     const migrations = [{ name: "broken", up: () => Promise.reject(new Error("no such luck")) }];
     await expect(openTarget(target, { migrations })).rejects.toThrow("no such luck");
-    const other = new Database(target.url.slice("sqlite:".length));
+    const other = new Database(databaseFile(target));
     // Refused as long as any other connection is open.
     other.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     expect(other.prepare("PRAGMA journal_mode = DELETE").get()).toEqual({ journal_mode: "delete" });

@@ -10,7 +10,7 @@ import {
   VARIABLES,
   withApplication,
 } from "../support/application.ts";
-import { describeFullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
+import { databaseFile, describeFullOnPostgres, withDatabase, withMigrated } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { failFlushes } from "../support/fail-flushes.ts";
@@ -113,7 +113,7 @@ describe("a receiver in an application", () => {
         target,
         async ({ receiver, lines }) => {
           await receiver.ready();
-          const mend = await failFlushes(target.url.slice("sqlite:".length));
+          const mend = await failFlushes(databaseFile(target));
           try {
             for (let attempt = 1; attempt <= 2; attempt += 1) expect((await send(receiver)).status).toBe(503);
           } finally {

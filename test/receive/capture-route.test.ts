@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
-import { describeFullOnPostgres, withDatabase } from "../support/databases.ts";
+import { databaseFile, describeFullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { payment, SECRET, startReceiver, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -139,7 +139,7 @@ describe("the callbacks that are kept for listeners", () => {
         const sent = JSON.stringify(payment());
         await receiver.send({}, { raw: sent });
         await receiver.stop();
-        const bytes = await readFile(receiver.target.url.slice("sqlite:".length));
+        const bytes = await readFile(databaseFile(receiver.target));
         expect(await receiver.count("oncehook_captured_requests")).toBe(1);
         expect(bytes.includes(signHmac(SECRET, Buffer.from(sent)))).toBe(false);
       },
@@ -188,7 +188,7 @@ describe("the callbacks that are kept for listeners", () => {
         expect(older.lines).toEqual([{ line: "hello", at: `${log}.2`, database: "older" }]);
         await receiver.stop();
         const { DatabaseSync } = await import("node:sqlite");
-        const database = new DatabaseSync(receiver.target.url.slice("sqlite:".length));
+        const database = new DatabaseSync(databaseFile(receiver.target));
         database.exec("INSERT INTO oncehook_settings VALUES ('capture_deleted_to', '1')");
         database.exec("DELETE FROM oncehook_captured_requests WHERE id = 1");
         database.close();

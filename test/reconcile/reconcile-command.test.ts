@@ -8,7 +8,7 @@ import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { github, stripe } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
-import { describeFullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
+import { databaseFile, describeFullOnPostgres, type Target, withMigrated } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withFolder } from "../support/folder.ts";
 import { withHttpServer } from "../support/http-server.ts";
@@ -150,7 +150,7 @@ describeFullOnPostgres("oncehook reconcile on %s", (dialect) => {
     const missing = stripeEvent();
     return withPlatform(dialect, stripeApi([missing]), async (platform) => {
       if (dialect === "sqlite") {
-        await rm(platform.target.url.slice("sqlite:".length));
+        await rm(databaseFile(platform.target));
         expect(await platform.reconcile("stripe", "--dry-run")).toMatchObject({
           code: 1,
           stderr: expect.stringContaining("the database is not there yet, and a dry run changes nothing"),

@@ -10,7 +10,7 @@ import { createEncryptor } from "../../src/system/index.ts";
 import { createValueIndexer } from "../../src/upkeep/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
-import { openTarget, STAMP } from "../support/open-target.ts";
+import { databaseFile, openTarget, STAMP } from "../support/open-target.ts";
 import { originalOf } from "../support/originals.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { BATCH, deliverToShop, shop } from "../support/shop-source.ts";
@@ -254,7 +254,7 @@ it("a backup after an erasure does not have the value", () =>
     async (receiver) => {
       await deliverAll(receiver);
       await erase(receiver, WHERE);
-      const path = receiver.target.url.slice("sqlite:".length);
+      const path = databaseFile(receiver.target);
       await backupSqlite(path, `${path}.backup`);
       expect(await readFile(`${path}.backup`, "latin1")).not.toContain(CUSTOMER);
     },

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support/databases.ts";
+import { databaseFile, describeFullOnPostgres, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { event, payment, SECRET, startReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
@@ -197,7 +197,7 @@ describe("the database file", () => {
   it("the database file holds no token in the clear after an authorization", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(event("user_authorized", { code: CANARY, user_id: "u1" }));
-      const file = receiver.target.url.slice("sqlite:".length);
+      const file = databaseFile(receiver.target);
       const bytes = Buffer.concat([await readFile(file), await readFile(`${file}-wal`)]);
       expect(bytes.includes("access_token")).toBe(false);
       expect(bytes.includes(CANARY)).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher } from "../../src/store/sqlite/flusher.ts";
 import { createRecordReader } from "../../src/store/sqlite/records.ts";
-import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
+import { DIALECTS, databaseFile, openTarget, withDatabase } from "../support/databases.ts";
 import { newRecord, within } from "../support/effects.ts";
 
 describe.each(DIALECTS)("a store on %s that is closed", (dialect) => {
@@ -25,7 +25,7 @@ describe.each(DIALECTS)("a store on %s that is closed", (dialect) => {
 it("a record is found on SQLite when the disk has its commit, and not before; one flush serves until the next commit", () =>
   withDatabase("sqlite", async (target) => {
     await (await openTarget(target)).store.close();
-    const path = target.url.slice("sqlite:".length);
+    const path = databaseFile(target);
     const [writer, reader] = [new Connection(path), new Connection(path)];
     const flushes: PromiseWithResolvers<void>[] = [];
     const sync = () => {

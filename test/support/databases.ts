@@ -8,7 +8,7 @@ import { atFileEnd } from "./at-file-end.ts";
 import { fastFolder } from "./fast-folder.ts";
 import { type Dialect, openTarget, type StoreOptions, type Target } from "./open-target.ts";
 
-export { type Dialect, openTarget, STAMP, type StoreOptions, type Target } from "./open-target.ts";
+export { type Dialect, databaseFile, openTarget, STAMP, type StoreOptions, type Target } from "./open-target.ts";
 export const DIALECTS: readonly Dialect[] = ["sqlite", "postgres"];
 
 /** The tags of a test that takes seconds: `npm test` runs it on SQLite, `npm run test:full` on both. */

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { type Completion, type Migration, type NewRecord, type OnceScope, sql } from "../../src/store/index.ts";
 import type { Target } from "./open-target.ts";
+import { databaseFile } from "./open-target.ts";
 
 /** Tables with which tests see what a handler left behind, and a constraint that only COMMIT checks. */
 export const EFFECTS: Migration = {
@@ -58,7 +59,7 @@ export async function addEffect({ tx }: Pick<OnceScope, "tx">, eventId: string):
 export async function rowsOf(target: Target, statement: string): Promise<Record<string, unknown>[]> {
   if (target.dialect === "sqlite") {
     // After a kill the first one to open the file recovers it, and the others wait.
-    const database = new DatabaseSync(target.url.slice("sqlite:".length), { readOnly: true, timeout: 10_000 });
+    const database = new DatabaseSync(databaseFile(target), { readOnly: true, timeout: 10_000 });
     try {
       return database.prepare(statement).all() as Record<string, unknown>[];
     } finally {

@@ -1,11 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import type { Target } from "./open-target.ts";
+import { databaseFile } from "./open-target.ts";
 
 /** Runs a statement over a connection of the test's own. */
 export async function execute(target: Target, statement: string): Promise<void> {
   if (target.dialect === "sqlite") {
-    const database = new DatabaseSync(target.url.slice("sqlite:".length));
+    const database = new DatabaseSync(databaseFile(target));
     database.exec(statement);
     database.close();
     return;

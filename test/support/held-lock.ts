@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import type { Target } from "./open-target.ts";
+import { databaseFile } from "./open-target.ts";
 import { until } from "./until.ts";
 
 /** Holds a lock in a session of its own, as an operator's tool would, while `use` runs; on SQLite the writer's. */
@@ -9,7 +10,7 @@ export async function withLock<T>(target: Target, statement: string, use: () => 
 }
 
 async function withWriter<T>(target: Target, use: () => Promise<T>): Promise<T> {
-  const database = new DatabaseSync(target.url.slice("sqlite:".length));
+  const database = new DatabaseSync(databaseFile(target));
   try {
     // The receiver in this process may be writing, and goes on only while nothing blocks.
     await until(() => isBegun(database));

@@ -11,6 +11,9 @@ export interface Target {
   readonly url: string;
 }
 
+/** The path of an SQLite database. */
+export const databaseFile = ({ url }: Pick<Target, "url">): string => url.slice("sqlite:".length);
+
 export const STAMP = { environment: "test", keys: { current: "key-1", previous: [] } } as const;
 
 export type StoreOptions = Partial<OpenOptions> & {
@@ -24,6 +27,6 @@ export function openTarget(target: Target, options: StoreOptions = {}): Promise<
   const { poolSize = 10, schema, lockTimeoutMs = 3_000, statementTimeoutMs = 10_000, ...rest } = options;
   const common = { clock: systemClock, migrations: [], stamp: STAMP, ...rest };
   return target.dialect === "sqlite"
-    ? openSqliteStore({ ...common, path: target.url.slice("sqlite:".length) })
+    ? openSqliteStore({ ...common, path: databaseFile(target) })
     : openPostgresStore({ ...common, connection: target.url, schema, poolSize, statementTimeoutMs, lockTimeoutMs });
 }

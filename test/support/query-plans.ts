@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import type { Target } from "./databases.ts";
+import { databaseFile } from "./open-target.ts";
 
 const ROWS = 3_000;
 
@@ -214,7 +215,7 @@ function nodesOf(node: PlanNode): PlanNode[] {
 }
 
 function withSqlite<T>(target: Target, use: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(target.url.slice("sqlite:".length));
+  const database = new DatabaseSync(databaseFile(target));
   try {
     return use(database);
   } finally {

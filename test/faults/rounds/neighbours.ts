@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Target } from "../../support/open-target.ts";
+import { databaseFile } from "../../support/open-target.ts";
 import { until } from "../../support/until.ts";
 import { goesOn } from "../driver/goes-on.ts";
 import { type UnderFire, underFire } from "../driver/round.ts";
@@ -15,7 +15,6 @@ interface Neighbour {
   readonly harm: (database: DatabaseSync, file: string, round: UnderFire) => Promise<void>;
 }
 
-const pathOf = ({ url }: Target): string => url.slice("sqlite:".length);
 const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 /** The log begins anew once it is longer than this, and its file is shortened to twice that; docs/decisions/group-commit.md. */
 const LONG_LOG_BYTES = 8_192 * 4_096;
@@ -33,11 +32,11 @@ function neighbour({ name, title, harm }: Neighbour): Round {
           underFire(
             { target, chance: place.chance.fork(), platform: { connections: 16, rate: 600 } },
             async (round) => {
-              const database = new DatabaseSync(pathOf(target));
+              const database = new DatabaseSync(databaseFile(target));
               try {
                 for (let done = 0; done < count; done += 1) {
                   await sleep(round.chance.between(50, 300));
-                  await harm(database, pathOf(target), round);
+                  await harm(database, databaseFile(target), round);
                   await goesOn(round.book, CALLBACKS);
                 }
               } finally {

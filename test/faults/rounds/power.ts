@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { databaseFile } from "../../support/open-target.ts";
 import { until } from "../../support/until.ts";
 import { goesOn } from "../driver/goes-on.ts";
 import { type UnderFire, underFire } from "../driver/round.ts";
@@ -61,7 +62,7 @@ async function withPower(
       const env = Object.assign({}, ...machine, {
         LD_PRELOAD: machine.map((one) => one.LD_PRELOAD).join(":"),
       });
-      const file = target.url.slice("sqlite:".length);
+      const file = databaseFile(target);
       try {
         return await underFire({ target, chance: place.chance.fork(), env, platform: PLATFORM }, async (round) => {
           const { fleet, chance } = round;

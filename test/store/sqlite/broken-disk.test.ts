@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { openTarget, withDatabase } from "../../support/databases.ts";
+import { databaseFile, openTarget, withDatabase } from "../../support/databases.ts";
 import { addEffect, committing, EFFECTS, newRecord } from "../../support/effects.ts";
 import { failFlushes } from "../../support/fail-flushes.ts";
 import { runOnce } from "../../support/once.ts";
 
 it("a store on SQLite whose disk did not take a commit says so, is not ready, and leaves the log for the next start", () =>
   withDatabase("sqlite", async (target) => {
-    const path = target.url.slice("sqlite:".length);
+    const path = databaseFile(target);
     const { store } = await openTarget(target, { migrations: [EFFECTS] });
     await store.ping();
     const mend = await failFlushes(path);
