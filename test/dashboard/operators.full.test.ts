@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { type OperatorsTest, withOperators } from "../support/operators.ts";
 import { expectShown, withPage } from "./dashboard.ts";
+import { violations } from "./violations.ts";
 
 const LIMIT_MS = 120_000;
 
@@ -26,6 +27,16 @@ it("the provider's button signs an operator in, and the page shows the name", { 
       // The way back has left neither its code nor its state where a reload would send them again.
       await page.reload();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
+    }),
+  ),
+);
+
+it("the sign-in with a provider is one that everybody can use", { timeout: LIMIT_MS }, () =>
+  withOperators("sqlite", (test) =>
+    withPage(test.base, async ({ page }) => {
+      await page.goto(test.base);
+      await page.getByRole("link", { name: new URL(test.platform.issuer).host }).waitFor();
+      expect(await violations(page)).toEqual([]);
     }),
   ),
 );
