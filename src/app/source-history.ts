@@ -1,7 +1,7 @@
 import type { SourceHistoryView } from "../admin/index.ts";
 import {
   eventResponses,
-  latencyBucket,
+  highestLatency,
   latencyQuantile,
   OVERVIEW_RANGES,
   type OverviewRange,
@@ -12,7 +12,7 @@ import type { SourceFacts } from "./source-health.ts";
 
 const MOST_SLOW = 5;
 /** Each period is one search of the log: so many that hold callbacks are read, and so many are tried. */
-const MOST_READ = 5;
+const MOST_READ = 8;
 const MOST_TRIED = 12;
 const BUDGET_MS = 25;
 /** Earlier versions counted a response when it was stored. Its callback may have come before its period. */
@@ -57,18 +57,17 @@ function latencyOf(rows: readonly RollupSlot[]) {
   };
 }
 
-/** The periods by their longest latencies, with how many callbacks had them; the newest first among equals. */
+/** The periods by their longest latencies; the newest first among equals. */
 function slowestSlots(bySlot: ReadonlyMap<number, readonly RollupSlot[]>) {
   const slots = [...bySlot].map(([slot, rows]) => {
-    const bucket = Math.max(...rows.map((row) => row.bucket));
-    return { slot, bucket };
+    return { slot, highestMs: Math.max(...rows.map(highestLatency)) };
   });
-  return slots.toSorted((one, other) => other.bucket - one.bucket || other.slot - one.slot);
+  return slots.toSorted((one, other) => other.highestMs - one.highestMs || other.slot - one.slot);
 }
 
 /**
- * Periods are read until the next one cannot hold a slower callback than those found. The log may not hold the oldest
- * ones any more: those cost little, and further ones are tried.
+ * Periods are read until the next one cannot hold a slower callback than those found. In the log a callback took no longer
+ * than in its count. The log may not hold the oldest ones any more: those cost little, and further ones are tried.
  */
 async function slowestOf(
   { sourceActivity }: Pick<Store, "sourceActivity">,
@@ -80,9 +79,9 @@ async function slowestOf(
   const slowest = () => [...found.values()].sort((one, other) => other.processingMs - one.processingMs);
   let isComplete = true;
   let read = 0;
-  for (const [tried, { slot, bucket }] of slots.entries()) {
+  for (const [tried, { slot, highestMs }] of slots.entries()) {
     const least = slowest()[MOST_SLOW - 1]?.processingMs;
-    if (least !== undefined && latencyBucket(least) > bucket) break;
+    if (least !== undefined && least >= highestMs) break;
     if (read === MOST_READ || tried === MOST_TRIED) {
       isComplete = false;
       break;

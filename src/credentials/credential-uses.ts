@@ -155,7 +155,7 @@ export async function configuredSecrets(
       return {
         ...{ source: name, method, index, isPrevious: index > 0 && index < length },
         fingerprint: fingerprint(method, text),
-        name: secretVariable(source, index, config) ?? `${name}, ${phrase}`,
+        name: secretVariable(source, index, config) ?? `${phrase} of source ${name}`,
         quietDays: Math.max(QUIET_DAYS, Math.ceil((definition.facts.retryHours ?? 0) / DAY_HOURS)),
       };
     });

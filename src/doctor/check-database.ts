@@ -72,7 +72,7 @@ export async function checkDatabase(
   return [
     ...findings,
     ...(await checkSecrets(config, found, now)),
-    ...warnings("refused", messagesOf(found.refusedSources)),
+    ...found.refusedSources.map(({ message, remedy }) => ({ ...warning("refused", message), remedy })),
     ...checkRefusedCallbacks(found.refused),
     ...warnings("handlers", slowHandlerTexts(found.slowHandlers, now)),
     ...warnings("handlers", messagesOf(storedEventWarnings(found.storedTypes, own))),
@@ -115,11 +115,14 @@ function checkRefusedCallbacks(refused: readonly RefusedCallback[]): Finding[] {
         ? ["a refused callback", "at"]
         : [`${others.length + 1} refused callbacks`, "the last one at"];
     return [
-      warning(
-        "refused",
-        `${count} of source ${source} among the newest 1000 in the log, ${at} ${receivedAt} (${diagnosis.code}): ` +
-          `${diagnosis.message} ${diagnosis.remedy}`,
-      ),
+      {
+        ...warning(
+          "refused",
+          `${count} of source ${source} among the newest 1000 in the log, ${at} ${receivedAt} (${diagnosis.code}): ` +
+            `${diagnosis.message} ${diagnosis.remedy}`,
+        ),
+        remedy: diagnosis.remedy,
+      },
     ];
   });
 }

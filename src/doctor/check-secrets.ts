@@ -7,6 +7,8 @@ export interface Finding {
   readonly level: "ok" | "warning" | "failure";
   readonly check: string;
   readonly message: string;
+  /** The end of the message, where it is a sentence that says what to do. */
+  readonly remedy?: string;
 }
 
 const finding =

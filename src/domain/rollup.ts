@@ -79,6 +79,11 @@ export function latencyBucket(ms: number): number {
   return bucket === -1 ? BOUNDS_MS.length : bucket;
 }
 
+/** No latency of a count is above it. A count of an earlier version has the bound of its bucket. */
+export function highestLatency({ bucket, highestMs }: Pick<RollupCount, "bucket" | "highestMs">): number {
+  return highestMs ?? BOUNDS_MS[bucket] ?? Number.POSITIVE_INFINITY;
+}
+
 /**
  * The start of the period that holds this moment, in seconds since the epoch.
  * @param moment a number is in milliseconds since the epoch

@@ -122,10 +122,15 @@ export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, s
 
 /** For a text without a time beside it. @param since in ISO 8601 */
 export function refusalMessage({ title, since, remedy }: Pick<RefusedSource, "title" | "since" | "remedy">): string {
-  return `${title}, the last one at ${since.slice(0, 16).replace("T", " ")} UTC: ${remedy}`;
+  return `${refusalCause({ title, since })} ${remedy}`;
 }
 
-const COMPARE = "compare its secret with the platform's";
+/** A sentence without the remedy. */
+export function refusalCause({ title, since }: Pick<RefusedSource, "title" | "since">): string {
+  return `${title}. The last authentic one came at ${since.slice(0, 16).replace("T", " ")} UTC.`;
+}
+
+const COMPARE = "Compare its secret with the platform's.";
 
 function isoOf(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();

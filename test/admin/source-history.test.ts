@@ -98,7 +98,7 @@ describeFullOnPostgres("one source in the admin API on %s", (dialect) => {
     return withReceiver(
       dialect,
       async (receiver) => {
-        for (const id of ["s1", "s2", "s3", "s4", "s5", "s6"]) {
+        for (const id of ["s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"]) {
           for (const one of [id, `quick ${id}`]) await deliverToShop(receiver, { id: one });
           await receiver.admin("/api/v1/sources/health");
           clock.now += HOUR_MS;
@@ -108,10 +108,21 @@ describeFullOnPostgres("one source in the admin API on %s", (dialect) => {
           `UPDATE oncehook_callbacks SET processing_ms = CASE WHEN event_id LIKE 's%' THEN 160 ELSE 2 END;
             DELETE FROM oncehook_rollups AS one WHERE bucket > (SELECT min(bucket) FROM oncehook_rollups AS other
               WHERE other.step_seconds = one.step_seconds AND other.slot = one.slot AND other.source = one.source);
-            UPDATE oncehook_rollups SET bucket = ${latencyBucket(160)}`,
+            UPDATE oncehook_rollups SET bucket = ${latencyBucket(160)}, highest_ms = 160;
+            UPDATE oncehook_rollups SET highest_ms = 168 WHERE slot = (SELECT min(slot) FROM oncehook_rollups WHERE step_seconds = 900);
+            UPDATE oncehook_callbacks SET processing_ms = 166 WHERE event_id = 's1'`,
+        );
+        // The tallest period is read first, however old it is. Then none can hold a slower one than these.
+        const tallest = await sourcesOf(receiver).history("shop");
+        expect([tallest.slowest[0]?.event_id, tallest.slowest.length, tallest.is_complete]).toEqual(["s1", 5, true]);
+        // Of counts of earlier versions only the bucket is known: all of these may be the slowest.
+        await execute(
+          receiver.target,
+          `UPDATE oncehook_rollups SET highest_ms = NULL;
+            UPDATE oncehook_callbacks SET processing_ms = 160 WHERE event_id = 's1'`,
         );
         const { slowest, is_complete } = await sourcesOf(receiver).history("shop");
-        expect(slowest.map(({ event_id }) => event_id).sort()).toEqual(["s2", "s3", "s4", "s5", "s6"]);
+        expect(slowest.map(({ event_id }) => event_id).sort()).toEqual(["s5", "s6", "s7", "s8", "s9"]);
         // The first one might be slower.
         expect(is_complete).toBe(false);
       },

@@ -49,7 +49,7 @@ it.each(DIALECTS)("a source of which all callbacks are refused for an hour is na
     const title =
       "github: 137 callbacks refused (signature_mismatch), none authentic; in the day before that 5702 of 5702 were";
     const last = `${since.slice(0, 16).replace("T", " ")} UTC`;
-    const message = `${title}, the last one at ${last}: compare its secret with the platform's`;
+    const message = `${title}. The last authentic one came at ${last}. Compare its secret with the platform's.`;
     expect(await store.refusedSources.list(now)).toMatchObject([
       { source: "github", count: 137, since, title, message },
     ]);
@@ -83,7 +83,7 @@ it.each(DIALECTS)("a source of which all callbacks are refused for an hour is na
     await receiver.stop();
     const findings = await checkDatabase(testConfig(target), [], now);
     expect(findings.filter(({ check }) => check === "refused")).toEqual([
-      { level: "warning", check: "refused", message },
+      { level: "warning", check: "refused", message, remedy: "Compare its secret with the platform's." },
     ]);
   }),
 );
@@ -132,7 +132,7 @@ describeFullOnPostgres("refused callbacks on %s", (dialect) => {
       clock.now = new Date(clock.now.getTime() + 10_000);
       await send(20, { secret: "another secret", from: PLATFORM });
       const message = expect.stringMatching(
-        `^shop: 20 callbacks refused \\(signature_mismatch\\), none authentic; .*, the last one at ${since} UTC: Compare `,
+        `^shop: 20 callbacks refused \\(signature_mismatch\\), none authentic; .*\\. The last authentic one came at ${since} UTC\\. Compare `,
       );
       expect(await refusedOf(receiver)).toEqual([{ kind: "refused_source", count: 20, message }]);
       const config = testConfig(receiver.target);
@@ -140,6 +140,7 @@ describeFullOnPostgres("refused callbacks on %s", (dialect) => {
         level: "warning",
         check: "refused",
         message,
+        remedy: expect.stringMatching(/^Compare the secret of source shop /),
       });
     }));
 

@@ -53,7 +53,7 @@ describe("oncehook sources", () => {
   preset          stripe (Stripe), tested with the platform's SDK, which signs
   documentation   https://docs.stripe.com/webhooks/signature
   to do           Register ${url} with Stripe, exactly as it is. Stripe proves each callback by the header Stripe-Signature.
-  key             signed id: a captured callback is a duplicate
+  key             signed id: a callback that is sent again, or captured, is a duplicate
   deadline        10 s
   retries         72 h
   disables after  not documented

@@ -72,13 +72,16 @@ it("the checks run at a click, the worst first, and stay for the next one who lo
     await signIn(page);
     await expectShown(page.getByText("npx oncehook doctor"));
     await page.getByRole("button", { name: "Run checks" }).click();
-    await expectShown(page.getByText(/^\d+ failures?, \d+ warnings?, \d+ OK\. Ran /));
+    await expectShown(page.getByText(/^\d+ checks? failed, \d+ warnings?, \d+ OK\. Ran /));
     const levels = await page.locator(".check-rows .outcome").allTextContents();
     const order = ["Failure", "Warning", "OK"];
     expect(levels).toEqual(levels.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)));
     // Times, codes and addresses are shown as everywhere, and a warning leads to its problem.
     const refused = page.getByRole("row", { name: /platform: 20 callbacks refused \(signature mismatch\)/ });
     await expectShown(refused.locator("time"));
+    // What to do is a line of its own, with the address that it means.
+    await expectShown(refused.locator(".check-remedy").getByText(/^Compare /));
+    await expectShown(refused.locator(".check-remedy").getByText(/\/api\/platform\/callback$/));
     const link = refused.getByRole("link", { name: "View problem" });
     expect(await link.getAttribute("href")).toMatch(/\/problems\?kind=refusal&source=platform$/);
     // The good ones are one line until the reader asks for them.
@@ -87,9 +90,9 @@ it("the checks run at a click, the worst first, and stay for the next one who lo
     await page.getByText(/^\d+ checks OK$/).click();
     await expectShown(addresses.first());
     await page.reload();
-    await expectShown(page.getByText(/Ran .* by Admin token\.$/));
+    await expectShown(page.getByText(/Ran .* by Admin token\. 1 open problem$/));
     await page.getByText(/^\d+ checks OK$/).click();
-    await expectShown(page.getByRole("cell", { name: "database", exact: true }).first());
+    await expectShown(page.getByRole("cell", { name: "Database", exact: true }).first());
     expect(problems).toEqual([]);
   }, OPTIONS),
 );

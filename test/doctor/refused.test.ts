@@ -39,11 +39,13 @@ describeFullOnPostgres("doctor on %s", (dialect) => {
           level: "warning",
           check: "refused",
           message: `a refused callback of source platform among the newest 1000 in the log, at ${NOON} (encoding): The signature is in upper-case hexadecimal, expected lower case. The digest itself is correct. ${REMEDIES.encoding}`,
+          remedy: REMEDIES.encoding,
         },
         {
           level: "warning",
           check: "refused",
           message: `2 refused callbacks of source platform among the newest 1000 in the log, the last one at ${NOON} (prefix): \`sha256=\` precedes the signature. The digest itself is correct. ${REMEDIES.prefix}`,
+          remedy: REMEDIES.prefix,
         },
       ]);
     }));

@@ -26,7 +26,7 @@ describe("oncehook doctor on sources", () => {
         check: "sources",
         message:
           "stripe: https://a.example/base/api/stripe/callback, preset stripe, STRIPE_SECRET and STRIPE_SECRET_PREVIOUS, " +
-          "answer within 6667 ms, key: signed id: a captured callback is a duplicate",
+          "answer within 6667 ms, key: signed id: a callback that is sent again, or captured, is a duplicate",
       },
     ]);
   });

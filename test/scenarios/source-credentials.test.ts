@@ -63,10 +63,10 @@ describeFullOnPostgres("the secrets of sources on %s", (dialect) => {
         expect(await send(receiver, CURRENT, "billing")).toBe(200);
         await until(async () => (await secretsOf(receiver, "billing"))[0]?.last_used_at !== null);
         expect((await secretsOf(receiver, "shop")).map(({ name, last_used_at }) => [name, last_used_at])).toEqual([
-          ["shop, secret 1 of 2", null],
-          ["shop, secret 2 of 2", null],
+          ["secret 1 of 2 of source shop", null],
+          ["secret 2 of 2 of source shop", null],
         ]);
-        expect((await secretsOf(receiver, "billing"))[0]?.name).toBe("billing, secret");
+        expect((await secretsOf(receiver, "billing"))[0]?.name).toBe("secret of source billing");
         expect((await secretsOf(receiver, "platform"))[0]?.last_used_at).toBeNull();
       },
       { sources: { billing: stripe({ secret: CURRENT }), shop: stripe({ secret: [CURRENT, PREVIOUS] }) } },

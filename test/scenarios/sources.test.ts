@@ -113,7 +113,7 @@ describeFullOnPostgres("what platforms are to register, on %s", (dialect) => {
             title: "Stripe",
             proof: "signs",
             instruction: `Register ${url} with Stripe, exactly as it is. Stripe proves each callback by the header Stripe-Signature.`,
-            identity: "signed id: a captured callback is a duplicate",
+            identity: "signed id: a callback that is sent again, or captured, is a duplicate",
             deadline_seconds: 10,
             retry_hours: 72,
             lists_events: true,

@@ -7,16 +7,23 @@ const SHOWN_MS = 2_000;
 
 interface Props {
   readonly text: string;
-  /** The copied thing, as "the address" for a button "Copy the address". */
+  /** The copied thing, as "endpoint URL" for a button "Copy endpoint URL". */
   readonly what: string;
 }
 
-export function Copy({ text, what }: Props) {
+/** @param isShort where the thing stands beside the button, which shows "Copy" only */
+export function Copy({ text, what, isShort = false }: Props & { readonly isShort?: boolean }) {
   const { copied, copy, error } = useClipboard({ timeout: SHOWN_MS });
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={() => copy(text)} aria-live="polite">
-        {copied ? "Copied" : `Copy ${what}`}
+      <Button
+        size="compact-sm"
+        variant="default"
+        onClick={() => copy(text)}
+        aria-live="polite"
+        aria-label={copied ? "Copied" : `Copy ${what}`}
+      >
+        {copied ? "Copied" : isShort ? "Copy" : `Copy ${what}`}
       </Button>
       {error !== null && <ByHand key={text} text={text} />}
     </>

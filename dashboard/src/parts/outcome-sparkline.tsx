@@ -4,25 +4,39 @@ import "./chart.css";
 import "./sparkline.css";
 
 const HEIGHT = 20;
+/** A single callback is seen beside a thousand. */
+const LEAST = 2;
 const BAR = 3;
 const STEP = 4;
 
 /** Outcomes by code in each period, as the receiver has them; the oldest first. */
+type Periods = readonly Readonly<Record<string, number>>[];
+
 interface Props {
-  readonly periods: readonly Readonly<Record<string, number>>[];
+  readonly periods: Periods;
+  /** The height of a bar in callbacks: rows below each other have one scale. */
+  readonly most: number;
+}
+
+/** The callbacks of the highest period. */
+export function highestOf(periods: Periods): number {
+  return Math.max(1, ...periods.map((outcomes) => sumOf(outcomeCounts(outcomes))));
+}
+
+function sumOf(counts: ReturnType<typeof outcomeCounts>): number {
+  return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
 }
 
 /** Stacked bars of an hour, in the order of the legend. The numbers beside it say the same to those who see no bars. */
-export function OutcomeSparkline({ periods }: Props) {
+export function OutcomeSparkline({ periods, most }: Props) {
   const bars = periods.map((outcomes) => outcomeCounts(outcomes));
-  const most = Math.max(1, ...bars.map((counts) => GROUPS.reduce((sum, { name }) => sum + counts[name], 0)));
   const width = periods.length * STEP;
   return (
     <svg className="sparkline" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} aria-hidden="true">
       {bars.map((counts, index) => {
         let below = 0;
         const parts = GROUPS.flatMap(({ name }) => {
-          const height = (counts[name] / most) * HEIGHT;
+          const height = counts[name] === 0 ? 0 : Math.max(LEAST, (counts[name] / most) * HEIGHT);
           below += height;
           return height === 0 ? [] : [{ name, height, y: HEIGHT - below }];
         });

@@ -22,7 +22,7 @@ export function SourceState({ state }: Pick<SourceHealthView, "state">) {
 
 /** How much of its deadline the slowest of a hundred responses takes. */
 export function DeadlineShare({ p99_ms, deadline_ms }: Pick<SourceHealthView, "p99_ms" | "deadline_ms">) {
-  if (p99_ms === null) return "–";
+  if (p99_ms === null) return <span className="share-ms">–</span>;
   if (deadline_ms === null) return <span className="share-ms">{milliseconds(p99_ms)}</span>;
   const share = Math.min(1, p99_ms / deadline_ms);
   return (

@@ -1,12 +1,9 @@
 import { queryOptions } from "@tanstack/react-query";
-import { api } from "../client.ts";
-
-const EVERY_MS = 15_000;
+import { overviewQuery } from "../parts/overview-query.ts";
 
 /** How many problems are open, for the number beside *Problems*. */
 export const PROBLEM_COUNT = queryOptions({
-  queryKey: ["overview", "problem-count"],
-  queryFn: async () => (await api.overview("hour")).problems.open,
-  refetchInterval: EVERY_MS,
+  ...overviewQuery("hour"),
   refetchOnWindowFocus: false,
+  select: ({ read }) => read.problems.open,
 });

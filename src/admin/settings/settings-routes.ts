@@ -55,7 +55,10 @@ export function registerSettings(app: FastifyInstance, deps: AdminDependencies):
         504,
         "the checks did not end in time; `oncehook doctor` on the receiver's machine waits longer",
       );
-    const masked = findings.map((finding) => ({ ...finding, message: mask.text(finding.message) }));
+    const masked = findings.map(({ remedy, ...finding }) => {
+      const shown = { ...finding, message: mask.text(finding.message) };
+      return remedy === undefined ? shown : { ...shown, remedy: mask.text(remedy) };
+    });
     last = { ran_at: clock.now().toISOString(), ran_by: actor, findings: masked };
     log.info(
       { actor, failures: masked.filter(({ level }) => level === "failure").length },

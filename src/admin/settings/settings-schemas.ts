@@ -31,6 +31,7 @@ export const CHECKS = view("What `oncehook doctor` finds, as this process ran it
       level: z.enum(["ok", "warning", "failure"]),
       check: z.string().describe("What was checked, such as `database` or `secrets`."),
       message: z.string().describe("What was found, and what to do."),
+      remedy: z.string().optional().describe("The end of the message, where it is a sentence that says what to do."),
     }),
   ),
 });

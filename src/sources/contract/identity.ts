@@ -36,7 +36,7 @@ export type EventIdentity = "signed-id" | Identity;
 
 /** The key of a source's events, and what follows for its operator. */
 export const IDENTITY_TEXTS = {
-  "signed-id": "signed id: a captured callback is a duplicate",
+  "signed-id": "signed id: a callback that is sent again, or captured, is a duplicate",
   id: "id, not signed: someone who captured a callback could run it again under another id",
   bytes: "bytes: two equal callbacks are one event",
   delivery: "delivery: each one runs, a retry and a captured callback too",

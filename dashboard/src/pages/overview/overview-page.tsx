@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import { getRouteApi } from "@tanstack/react-router";
 import type { OverviewView } from "oncehook/admin-client";
 import { useEffect, useRef } from "react";
-import { api } from "../../client.ts";
+import { OVERVIEW_EVERY_MS, overviewQuery } from "../../parts/overview-query.ts";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { SPANS } from "../../parts/periods.ts";
@@ -17,9 +17,8 @@ import { SourceRows } from "./source-rows.tsx";
 import { StateSentence } from "./state-sentence.tsx";
 
 const route = getRouteApi("/inside/");
-const EVERY_MS = 15_000;
 /** The time of two missed readings. */
-const STALE_AFTER_MS = 2 * EVERY_MS + 5_000;
+const STALE_AFTER_MS = 2 * OVERVIEW_EVERY_MS + 5_000;
 const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** Whether all is well, what is wrong, how each source fares, and the outcomes over time: one screen. */
@@ -27,12 +26,7 @@ export function OverviewPage() {
   const { span = "hour" } = overviewSearch(route.useSearch());
   const navigate = route.useNavigate();
   const now = useLiveTally();
-  const overview = useQuery({
-    queryKey: ["overview", span],
-    queryFn: async () => ({ read: await api.overview(span), readAt: Date.now() }),
-    refetchInterval: EVERY_MS,
-    placeholderData: keepPreviousData,
-  });
+  const overview = useQuery({ ...overviewQuery(span), placeholderData: keepPreviousData });
   useFresh(now, overview.data?.read);
   return (
     <>

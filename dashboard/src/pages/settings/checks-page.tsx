@@ -2,12 +2,14 @@ import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ChecksView } from "oncehook/admin-client";
 import { api, slowApi } from "../../client.ts";
-import type { Tone } from "../../parts/outcome.ts";
+import { capitalised, type Tone } from "../../parts/outcome.ts";
+import { PageLink } from "../../parts/page-link.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
 import { actorName, useMayChange } from "../../session.ts";
+import { PROBLEM_COUNT } from "../../shell/problem-count.ts";
 import { FindingLink, FindingText } from "./finding-text.tsx";
 import "./settings.css";
 
@@ -22,12 +24,12 @@ const LEVELS: readonly { readonly level: Finding["level"]; readonly label: strin
 ];
 const COLUMNS: readonly Column<Finding>[] = [
   { head: "State", cell: ({ level }) => <Level level={level} /> },
-  { head: "Check", cell: ({ check }) => check },
+  { head: "Check", cell: ({ check }) => capitalised(check) },
   {
     head: "Finding",
     cell: (finding) => (
       <>
-        <FindingText message={finding.message} /> <FindingLink finding={finding} />
+        <FindingText finding={finding} /> <FindingLink finding={finding} />
       </>
     ),
   },
@@ -75,8 +77,8 @@ function Found({ checks: { ran_at, ran_by, findings } }: { readonly checks: Chec
   return (
     <>
       <p className="quiet" role="status">
-        {counted(failures.length, "failure")}, {counted(warnings.length, "warning")}, {good.length} OK. Ran{" "}
-        <Time at={ran_at} relative /> by {actorName(ran_by)}.
+        {counted(failures.length, "check")} failed, {counted(warnings.length, "warning")}, {good.length} OK. Ran{" "}
+        <Time at={ran_at} relative /> by {actorName(ran_by)}. <OpenProblems />
       </p>
       {failures.length + warnings.length > 0 && (
         <Findings caption="Failures and warnings" findings={[...failures, ...warnings]} />
@@ -86,6 +88,17 @@ function Found({ checks: { ran_at, ran_by, findings } }: { readonly checks: Chec
         <Findings caption="Checks that are OK" findings={good} />
       </details>
     </>
+  );
+}
+
+/** The checks are of the installation. Failures of events are on another page. */
+function OpenProblems() {
+  const { data: open = 0 } = useQuery(PROBLEM_COUNT);
+  if (open === 0) return null;
+  return (
+    <PageLink to="/problems" underline="hover">
+      {open === 1 ? "1 open problem" : `${open} open problems`}
+    </PageLink>
   );
 }
 

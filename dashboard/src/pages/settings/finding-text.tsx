@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { outcomeLabel } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { Time } from "../../parts/time.tsx";
+import { useSources } from "../../parts/use-sources.ts";
 
 type Finding = ChecksView["findings"][number];
 
@@ -16,8 +17,30 @@ const PART = new RegExp(`^(?:${ANY})$`);
 
 const SECONDS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 
-/** A finding of the command line as the page shows such values elsewhere: times, codes, durations and addresses. */
-export function FindingText({ message }: Pick<Finding, "message">) {
+/** The finding, and on a line of its own its remedy. */
+export function FindingText({ finding: { check, message, remedy } }: { readonly finding: Finding }) {
+  const { data: sources } = useSources();
+  if (remedy === undefined || !message.endsWith(remedy)) return <Text message={message} />;
+  const source = sourceOfFinding(check, message);
+  const [address] = sources?.items.find((one) => one.source === source)?.addresses ?? [];
+  return (
+    <>
+      <Text message={message.slice(0, -remedy.length)} />
+      <p className="check-remedy">
+        <Text message={remedy} />
+        {address !== undefined && (
+          <>
+            {" "}
+            Endpoint URL: <code className="check-address">{address.url}</code>
+          </>
+        )}
+      </p>
+    </>
+  );
+}
+
+/** A text of the command line as the page shows such values elsewhere: times, codes, durations and addresses. */
+function Text({ message }: Pick<Finding, "message">) {
   let at = 0;
   return message.split(PARTS).map((text) => {
     const start = at;
@@ -37,22 +60,26 @@ function Part({ part }: { readonly part: string }): ReactNode {
 
 const OF_SOURCE = /^(\S+): \d+ callbacks refused|of source (\S+) among/;
 
+function sourceOfFinding(check: string, message: string): string | undefined {
+  const [, first, second] = (check === "refused" && OF_SOURCE.exec(message)) || [];
+  return first ?? second;
+}
+
 /** Leads to the problem of a finding, where it is one of the page of problems. */
 export function FindingLink({ finding: { level, check, message } }: { readonly finding: Finding }) {
   if (level === "ok") return null;
   if (check === "failures" || check === "notifications") {
     const kind = check === "failures" ? "failure" : "delivery";
     return (
-      <PageLink to="/problems" search={{ kind }}>
+      <PageLink to="/problems" search={{ kind }} underline="hover">
         View problems
       </PageLink>
     );
   }
-  const [, first, second] = (check === "refused" && OF_SOURCE.exec(message)) || [];
-  const source = first ?? second;
+  const source = sourceOfFinding(check, message);
   if (source === undefined) return null;
   return (
-    <PageLink to="/problems" search={{ kind: "refusal", source }}>
+    <PageLink to="/problems" search={{ kind: "refusal", source }} underline="hover">
       View problem
     </PageLink>
   );

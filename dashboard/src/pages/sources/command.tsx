@@ -11,7 +11,7 @@ export function Command({ text, what = "command" }: Props) {
   return (
     <div className="address">
       <code>{text}</code>
-      <Copy text={text} what={what} />
+      <Copy text={text} what={what} isShort />
     </div>
   );
 }

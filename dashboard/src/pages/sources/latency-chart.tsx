@@ -22,7 +22,12 @@ export function LatencyChart({ history }: { readonly history: SourceHistoryView 
     <>
       <ul className="legend" aria-label="Legend">
         {QUANTILES.map(({ name, label }) => (
-          <li key={name} data-quantile={name}>
+          <li
+            key={name}
+            data-quantile={name}
+            data-drawn={name !== "p95_ms" || buckets.some(({ p95_ms, p99_ms }) => p95_ms !== p99_ms)}
+            title={name === "p95_ms" ? "Drawn where it differs from p99" : undefined}
+          >
             {label} <strong>{milliseconds((bucket ?? totals)[name])}</strong>
           </li>
         ))}

@@ -31,13 +31,16 @@ export function latencyScale(buckets: Buckets, deadlineMs: number | null): Laten
   return { decades: Array.from({ length: Math.floor(last) - first + 1 }, (_, index) => 10 ** (first + index)), topOf };
 }
 
-/** A line of steps, one a period: nothing is drawn between values, and nothing where no callback came. */
+/**
+ * A line of steps, one a period: nothing is drawn between values, and nothing where no callback came. With fewer than
+ * twenty callbacks p95 is the highest latency, as p99 is. So p95 is drawn where it differs.
+ */
 export function stepPath(buckets: Buckets, name: Quantile, { topOf }: LatencyScale): string {
   let path = "";
   let isOpen = false;
   for (const [index, bucket] of buckets.entries()) {
     const ms = bucket[name];
-    if (ms === null) {
+    if (ms === null || (name === "p95_ms" && ms === bucket.p99_ms)) {
       isOpen = false;
       continue;
     }

@@ -10,7 +10,7 @@ export function OAuthRedirect({ oauth }: { readonly oauth: NonNullable<SourcesVi
       <h2 id="oauth">OAuth redirect</h2>
       <div className="address">
         <code>{redirect_uri}</code>
-        <Copy text={redirect_uri} what="the redirect address" />
+        <Copy text={redirect_uri} what="redirect URL" isShort />
         <EndpointCheck source="oauth" />
       </div>
       <p className="quiet">

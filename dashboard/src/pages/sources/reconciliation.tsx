@@ -36,11 +36,11 @@ export function Reconciliation({ source: { source, about }, details: { data } }:
 /** @param about of a platform; the setting of those that can be asked */
 function NotAsked({ about: { title, lists_events } }: { readonly about: NonNullable<SourceView["about"]> }) {
   if (!lists_events)
-    return <p className="quiet">{title} has no list of its events that could be asked for those that never arrived.</p>;
+    return <p className="quiet">{title} has no list of its events, in which missing ones could be looked for.</p>;
   return (
     <>
       <p className="quiet">
-        {title} is not asked for events that never arrived. In oncehook.config.ts the source takes the key of its API:
+        Missing events are not looked for. To ask {title} for them, add this to the source in oncehook.config.ts:
       </p>
       <Command text={SETTING} what="setting" />
     </>

@@ -20,7 +20,7 @@ export function Registration({ source: { source, addresses }, lastCheck }: Props
       <h2 id="register">Endpoint URL (register exactly)</h2>
       <div className="address">
         <code className="url">{first.url}</code>
-        <Copy text={first.url} what="the address" />
+        <Copy text={first.url} what="endpoint URL" isShort />
         <EndpointCheck source={source} last={lastCheck} />
       </div>
       {!mayChange && lastCheck === null && <Command text="npx oncehook sources --check" />}

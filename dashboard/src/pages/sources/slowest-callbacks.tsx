@@ -10,11 +10,8 @@ export function SlowestCallbacks({ history }: { readonly history: SourceHistoryV
   return (
     <div className="slowest">
       <h3>
-        Slowest callbacks
-        <span className="quiet">
-          {` of ${SPAN_TEXT[span]}, without the commit`}
-          {!is_complete && ", as far as the log was read"}
-        </span>
+        {is_complete ? "Slowest callbacks" : "Some slow callbacks"}
+        <span className="quiet">{` of ${SPAN_TEXT[span]}, up to their commit`}</span>
       </h3>
       {slowest.length === 0 && (
         <p className="slowest-none">

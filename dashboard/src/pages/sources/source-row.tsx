@@ -11,11 +11,11 @@ export const SOURCE_HEADS = [
   "Health",
   "Source",
   "Platform",
-  "Last callback",
   "Handled",
   "Refused",
   "Failed",
   "p99 of deadline",
+  "Last callback",
   "Secrets",
 ];
 
@@ -38,9 +38,6 @@ export const SourceRow = memo(function SourceRow({ of, index, top }: RowPlace & 
         <SourceLink source={source} />
       </Cell>
       <Cell name="platform">{title ?? "Built-in protocol"}</Cell>
-      <Cell name="last">
-        <LastCallback {...last} />
-      </Cell>
       {(["handled", "refused", "failed"] as const).map((outcome) => (
         <Cell key={outcome} name={outcome}>
           <Figure count={counts[outcome]} search={{ source, from, outcome }} label={`${outcome} of ${source}`} />
@@ -48,6 +45,9 @@ export const SourceRow = memo(function SourceRow({ of, index, top }: RowPlace & 
       ))}
       <Cell name="p99">
         <DeadlineShare p99_ms={p99_ms} deadline_ms={deadline_ms} />
+      </Cell>
+      <Cell name="last">
+        <LastCallback {...last} />
       </Cell>
       <Cell name="secrets">
         <span data-to-do={secrets?.isToDo ?? false}>{secrets?.text ?? "…"}</span>

@@ -34,10 +34,10 @@ export function SourceSecrets({ source: described }: { readonly source: SourceVi
             <span className="secret-name">{secret.name}</span>
             <span className="quiet">
               {secret.last_used_at === null ? (
-                "not used yet"
+                "Not used yet"
               ) : (
                 <>
-                  verified at <Time at={secret.last_used_at} relative />
+                  Verified at <Time at={secret.last_used_at} isShort relative />
                 </>
               )}
             </span>

@@ -81,7 +81,7 @@ function NoPlatform() {
       and names what to register:
       <code className="command">{COMMAND}</code>
       <div className="copy-command">
-        <Copy text={COMMAND} what="command" />
+        <Copy text={COMMAND} what="command" isShort />
       </div>
     </EmptyState>
   );

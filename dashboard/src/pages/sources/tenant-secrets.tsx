@@ -7,7 +7,7 @@ import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
 
-const used = (at: string | null) => (at === null ? "not yet" : <Time at={at} relative />);
+const used = (at: string | null) => (at === null ? "Not yet" : <Time at={at} isShort relative />);
 
 const COLUMNS: readonly Column<TenantView>[] = [
   { head: "Tenant", cell: ({ tenant }) => tenant },
