@@ -195,6 +195,8 @@ it("the panel states why a signature failed, and never shows one", { timeout: LI
       await page.goto("/activity?open=1");
       await signIn(page);
       await expectShown(panelOf(page).getByText(/Send the 64 digits alone/));
+      await panelOf(page).getByRole("tab", { name: "Request" }).click();
+      await expectShown(panelOf(page).getByText("masked", { exact: true }));
       const right = signHmac(SECRET, Buffer.from(JSON.stringify(refused)));
       expect(await page.content()).not.toContain(right);
     },

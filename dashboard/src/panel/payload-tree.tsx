@@ -1,3 +1,4 @@
+import { MASKED, Masked } from "./masked.tsx";
 import { childPath, isTree, leafText } from "./parse-exact.ts";
 
 /** Deeper objects begin folded. */
@@ -63,11 +64,8 @@ function Members({ value, path, depth, selected, select }: MembersProps) {
   );
 }
 
-/** In place of a value that the log does not show. */
-const MASKED = "[masked]";
-
 function Value({ value }: { readonly value: unknown }) {
-  if (value === MASKED) return <em className="value quiet">masked</em>;
+  if (value === MASKED) return <Masked />;
   return (
     <span className={value === null ? "value quiet" : "value"}>
       {typeof value === "string" ? `"${value}"` : leafText(value)}

@@ -33,22 +33,23 @@ export function RefusalContext({ callback }: Props) {
   const problem = problems?.items.find(
     ({ kind, state, source: name }) => kind === "refusal" && state !== "resolved" && name === source,
   );
+  if (problem !== undefined)
+    return (
+      <p>
+        The last authentic callback of {source} came at <Time at={problem.since} relative />;{" "}
+        <PageLink to="/problems/$id" params={{ id: problem.id }}>
+          {NUMBER.format(problem.count)} {problem.count === 1 ? "was" : "were"} refused since
+        </PageLink>
+        .
+      </p>
+    );
   const secrets = sources?.items.find((one) => one.source === source)?.authentication.flatMap((one) => one.secrets);
   const verified = secrets?.flatMap(({ last_used_at: at }) => at ?? []).toSorted();
-  const last = problem?.since ?? verified?.at(-1);
-  if (last === undefined) return null;
-  return (
+  const last = verified?.at(-1);
+  // The uses of secrets are written in rounds, so that no second is shown.
+  return last === undefined ? null : (
     <p>
-      The last authentic callback of {source} came at <Time at={last} relative />
-      {problem !== undefined && (
-        <>
-          ;{" "}
-          <PageLink to="/problems/$id" params={{ id: problem.id }}>
-            {NUMBER.format(problem.count)} {problem.count === 1 ? "was" : "were"} refused since
-          </PageLink>
-        </>
-      )}
-      .
+      A secret of {source} verified last at <Time at={last} isShort relative />.
     </p>
   );
 }

@@ -1,4 +1,4 @@
-import { outcomeTitle } from "./outcome.ts";
+import { capitalised, outcomeTitle } from "./outcome.ts";
 import { plain } from "./plain-message.ts";
 
 /** A problem, as the list of problems and the overview have it. */
@@ -17,11 +17,12 @@ export function problemCause({ kind, source, event_type, title, code }: Named): 
 } {
   if (kind === "refusal") {
     const rest = plain(title.slice(title.indexOf(REFUSED) + REFUSED.length));
-    return { what: outcomeTitle(code), why: rest.charAt(0).toUpperCase() + rest.slice(1) };
+    return { what: outcomeTitle(code), why: capitalised(rest) };
   }
   const start = title.indexOf(": ", title.indexOf(source) + source.length);
   const why = start === -1 ? title : title.slice(start + 2);
-  return { what: kind === "delivery" ? "Notifications" : event_type || "Unread callbacks", why: plain(why) };
+  if (kind === "delivery") return { what: "Notifications", why: capitalised(plain(why)) };
+  return { what: event_type || "Unread callbacks", why: plain(why) };
 }
 
 /** Before it a title has the count and the outcome. */

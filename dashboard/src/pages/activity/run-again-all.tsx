@@ -74,7 +74,7 @@ function SampleLine({ sample: { run, skipped, failed } }: Pick<StartProps["trial
   const [first] = failed;
   if (run + skipped < 2) return null;
   return (
-    <section className="result-line" data-tone={first === undefined ? "success" : "failed"} aria-label="Sample">
+    <section className="result-line" data-tone={first === undefined ? "quiet" : "failed"} aria-label="Sample">
       <p>
         Of the first {run + skipped}, run dry: {run - failed.length} would succeed, {skipped} would be skipped,{" "}
         {failed.length} would fail.

@@ -5,7 +5,7 @@ import { AlertLink } from "../../parts/alert-link.tsx";
 import { ALERT_NAMES, ALERT_TEXTS, ALERT_TONES } from "../../parts/alert-texts.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { MuteButton } from "../../parts/mute-button.tsx";
-import { capitalised, type Tone } from "../../parts/outcome.ts";
+import type { Tone } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { problemCause } from "../../parts/problem-cause.ts";
 import { PROBLEM_STEPS, sourceOrChannel } from "../../parts/problem-steps.ts";
@@ -77,7 +77,7 @@ const KINDS: Readonly<Record<string, { readonly label: string; readonly tone: To
 /** The head of the card has the count, the outcome and the source or the channel. */
 function causeOf(problem: Parameters<typeof problemCause>[0]): string {
   const { what, why } = problemCause(problem);
-  return problem.kind === "delivery" ? capitalised(why) : `${what}: ${why}`;
+  return problem.kind === "delivery" ? why : `${what}: ${why}`;
 }
 
 function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {

@@ -88,7 +88,8 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
 
 export function StateText({ problem }: { readonly problem: ProblemView }) {
   const { state, reopened, resolved_at, muted_until, muted_by } = problem;
-  if (state === "muted") return <span title={`Until ${muted_until}`}>Muted by {actorName(muted_by)}</span>;
+  if (state === "muted")
+    return <span title={`By ${actorName(muted_by)}, until ${muted_until}`}>Muted by {actorName(muted_by)}</span>;
   if (state === "resolved")
     return (
       <span className="outcome" data-tone="success" title={resolved_at ?? undefined}>
