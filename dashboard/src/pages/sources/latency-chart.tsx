@@ -45,6 +45,7 @@ export function LatencyChart({ history }: { readonly history: SourceHistoryView 
             {index % TICK_EVERY[span] === 0 && periodLabel(at, span, zone)}
           </span>
         ))}
+        <b className="ticks-now">now</b>
       </div>
       <details>
         <summary>Show as table</summary>
