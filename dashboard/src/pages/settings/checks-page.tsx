@@ -95,11 +95,7 @@ function Found({ checks: { ran_at, ran_by, findings } }: { readonly checks: Chec
 function OpenProblems() {
   const { data: open = 0 } = useQuery(PROBLEM_COUNT);
   if (open === 0) return null;
-  return (
-    <PageLink to="/problems" underline="hover">
-      {open === 1 ? "1 open problem" : `${open} open problems`}
-    </PageLink>
-  );
+  return <PageLink to="/problems">{open === 1 ? "1 open problem" : `${open} open problems`}</PageLink>;
 }
 
 function Findings({ caption, findings }: { readonly caption: string; readonly findings: readonly Finding[] }) {

@@ -71,7 +71,7 @@ export function FindingLink({ finding: { level, check, message } }: { readonly f
   if (check === "failures" || check === "notifications") {
     const kind = check === "failures" ? "failure" : "delivery";
     return (
-      <PageLink to="/problems" search={{ kind }} underline="hover">
+      <PageLink to="/problems" search={{ kind }}>
         View problems
       </PageLink>
     );
@@ -79,7 +79,7 @@ export function FindingLink({ finding: { level, check, message } }: { readonly f
   const source = sourceOfFinding(check, message);
   if (source === undefined) return null;
   return (
-    <PageLink to="/problems" search={{ kind: "refusal", source }} underline="hover">
+    <PageLink to="/problems" search={{ kind: "refusal", source }}>
       View problem
     </PageLink>
   );
