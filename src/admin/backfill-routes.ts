@@ -85,6 +85,7 @@ export function registerBackfills(app: FastifyInstance, deps: AdminDependencies)
     const started = await store.backfills.start({ ...asked, perSecond, createdBy }, clock.now());
     if (!started.isNew) throw new HttpError(409, unfinishedText(started.backfill));
     const backfill = presentBackfill(started.backfill);
+    request.auditTarget = String(backfill.id);
     log.info({ backfill: backfill.id, handler, actor: createdBy }, "an operator began a backfill");
     return reply.code(201).send(backfill);
   });

@@ -81,6 +81,7 @@ export function registerBulkReplays(app: FastifyInstance, deps: AdminDependencie
     if (isDryRun) return reply.send(await tryBulkReplay(filter, deps));
     const asked = { scope, filter, reason, perSecond, createdBy: requireCaller(request).actor };
     const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
+    request.auditTarget = String(bulk.id);
     log.info({ ...bulk }, "an operator began a bulk replay");
     return reply.code(201).send(bulk);
   });

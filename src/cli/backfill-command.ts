@@ -67,7 +67,7 @@ function reportText(report: BackfillReport): string {
   const done = isDryRun ? "would be accepted; nothing was changed" : "accepted: a running receiver runs them";
   const ending = isDryRun ? sampleText(report) : `Backfill ${id} is ${state}: oncehook backfills ${id}\n`;
   return (
-    `${list}${handler}: ${counted(accepted, "event")} ${done}; ${alreadyTaken} were taken before, ` +
+    `${list}${handler}: ${counted(accepted, "event")} ${done}; ${alreadyTaken} were already run, ` +
     `${ignored} have no handler or are filtered out\n${otherText(report)}${ending}`
   );
 }
@@ -101,7 +101,7 @@ interface BackfillsOptions extends ListOptions {
   readonly cancel?: true;
 }
 
-const HEAD = ["id", "state", "handler", "type", "accepted", "taken before", "held back", "by", "started", "ended"];
+const HEAD = ["id", "state", "handler", "type", "accepted", "already run", "held back", "by", "started", "ended"];
 
 export function backfillsCommand(): Command {
   return listCommand("backfills")

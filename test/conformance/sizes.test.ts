@@ -14,6 +14,8 @@ describe.each(DIALECTS)("the sizes of what is stored on %s", { tags: "full" }, (
       const sizes = new Map(areas.map(({ area, ...size }) => [area, size]));
       expect(sizes.get("records")?.rows).toBe(1);
       expect(sizes.get("records")?.bytes).toBeGreaterThan(0);
+      expect(sizes.get("records")).toMatchObject({ entries: 1, isEstimated: dialect === "postgres" });
+      expect(sizes.get("originals")?.entries).toBeNull();
       expect(sizes.get("failures")?.rows).toBe(0);
       // Its tables are there before the first row, and so are its settings.
       expect(sizes.get("others")?.rows).toBeGreaterThan(0);
@@ -40,6 +42,7 @@ describe.each(DIALECTS)("the sizes of what is stored on %s", { tags: "full" }, (
       if (dialect === "postgres") await execute(target, "ANALYZE oncehook_audit");
       const { areas } = await store.sizes.list();
       const audit = areas.find(({ area }) => area === "audit");
+      expect(audit?.isEstimated).toBe(true);
       const sessions = 3_000;
       expect(Math.abs((audit?.rows ?? 0) - (3_000 + 15_000 + sessions))).toBeLessThan(2_100);
       expect(audit?.bytes).toBeGreaterThan(15_000 * 60);

@@ -63,13 +63,13 @@ function watch(page: Page, origin: string): string[] {
 /** Sends the form of the sign-in. */
 export async function sendToken(page: Page, token: string): Promise<void> {
   await page.getByLabel("Admin token").fill(token);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
 /** Signs in, and waits until the page behind it is there. */
 export async function signIn(page: Page, token = TOKEN): Promise<void> {
   await sendToken(page, token);
-  await page.getByRole("button", { name: "Sign in" }).waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Sign in", exact: true }).waitFor({ state: "hidden" });
 }
 
 /** Waits until it is seen, as an assertion. */

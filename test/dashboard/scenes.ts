@@ -105,7 +105,10 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     open: (page) => page.locator("dd time").first().waitFor(),
   },
   background: { at: "/settings/background" },
-  alerts: { at: "/settings/alerts" },
+  alerts: {
+    at: "/settings/alerts",
+    open: (page) => page.getByText(/ not delivered, the last one at /).waitFor(),
+  },
   audit: { at: "/settings/audit" },
   sandbox: { at: "/sandbox" },
 };

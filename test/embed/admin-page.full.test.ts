@@ -125,7 +125,10 @@ it(
       await expectShown(page.getByRole("heading", { name: "Configuration" }));
       await page.getByRole("button", { name: "All", exact: true }).click();
       await expectShown(page.getByRole("cell", { name: /RETRY_MAX$/ }));
-      expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+      await page.locator(".session").click();
+      await expectShown(page.getByRole("menuitem", { name: "Light" }));
+      expect(await page.getByRole("menuitem", { name: "Sign out" }).count()).toBe(0);
+      await page.keyboard.press("Escape");
       await page.getByRole("link", { name: "Checks" }).click();
       await page.getByRole("button", { name: "Run checks" }).click();
       await page.getByText(/^\d+ checks OK$/).click();

@@ -32,6 +32,7 @@ async function failOne(receiver: TestReceiver): Promise<void> {
 
 interface Entry {
   readonly action: string;
+  readonly target: string | null;
   readonly outcome: string | null;
 }
 
@@ -175,6 +176,8 @@ describe("the audit log", () => {
         expect(newest?.outcome).not.toBeNull();
       }
       expect(names.size).toBe(routes.length - BY_ITSELF.size);
+      // The entry of a start names what it has made.
+      expect((await entries(receiver, "?action=bulk_replay.start"))[0]?.target).toBe("1");
     }));
 
   it("a route that changes something without naming its audit action fails at start", () => {

@@ -14,6 +14,8 @@ declare module "fastify" {
     caller: Caller | null;
     /** The id of its row in the audit log, while it is under way. */
     auditId: number | null;
+    /** The thing that the change has made, which its address does not name. */
+    auditTarget: string | null;
   }
 }
 
@@ -139,6 +141,7 @@ export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDepend
  */
 function registerAudit(app: FastifyInstance, { store, clock, log, access }: RouteDependencies): void {
   app.decorateRequest("auditId", null);
+  app.decorateRequest("auditTarget", null);
   const changes = new Set<FastifyRequest>();
   let whenIdle = () => {};
   // Changes finish before the connections close: the outside work of a replay must not be cut off and repeated.
@@ -166,10 +169,10 @@ function registerAudit(app: FastifyInstance, { store, clock, log, access }: Rout
     }
   });
   const complete = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { auditId } = request;
+    const { auditId, auditTarget } = request;
     request.auditId = null;
     const failed = (err: unknown) => log.error({ err, id: auditId }, "the audit log could not be completed");
-    if (auditId !== null) await store.audit.end(auditId, outcomeOf(reply.statusCode)).catch(failed);
+    if (auditId !== null) await store.audit.end(auditId, outcomeOf(reply.statusCode), auditTarget).catch(failed);
     if (changes.delete(request) && changes.size === 0) whenIdle();
   };
   // Before the response, so that a client that has it finds the outcome in the list.

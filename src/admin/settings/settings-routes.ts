@@ -70,7 +70,8 @@ export function registerSettings(app: FastifyInstance, deps: AdminDependencies):
     const { areas, databaseBytes, freeBytes } = await store.sizes.list();
     return {
       database: store.dialect,
-      ...{ database_bytes: databaseBytes, free_bytes: freeBytes, areas: [...areas] },
+      ...{ database_bytes: databaseBytes, free_bytes: freeBytes },
+      areas: areas.map(({ isEstimated, ...area }) => ({ ...area, is_estimated: isEstimated })),
       retention: installation.retention,
     };
   });

@@ -54,7 +54,14 @@ export const STORAGE = view("What is stored, and for how long.", {
         "audit",
         "others",
       ]),
-      rows: z.int().describe("Estimated where there are many."),
+      rows: z.int().describe("Of all its tables; estimated where there are many."),
+      entries: z
+        .int()
+        .nullable()
+        .describe(
+          "Those rows that are callbacks, records and so on. Null where they are blocks, or many small things.",
+        ),
+      is_estimated: z.boolean().describe("Whether its rows were not counted; always on PostgreSQL."),
       bytes: bytes("On PostgreSQL with the indexes; on SQLite an estimate of the rows without them."),
     }),
   ),

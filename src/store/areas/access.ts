@@ -94,8 +94,10 @@ export class Audit extends Area {
     return Number(rows[0]?.id);
   }
 
-  async end(id: number, outcome: AuditOutcome): Promise<void> {
-    await this.write`UPDATE oncehook_audit SET outcome = ${outcome} WHERE id = ${id}`;
+  /** @param target of the thing that the action has made; null leaves the entry's own */
+  async end(id: number, outcome: AuditOutcome, target: string | null = null): Promise<void> {
+    await this.write`UPDATE oncehook_audit SET outcome = ${outcome}, target = coalesce(${target}, target)
+      WHERE id = ${id}`;
   }
 
   /** Newest first. One filter has its index; both have none together, so that they are searched for within the time budget. */

@@ -11,7 +11,7 @@ export function BackfillCounts({ counts }: { readonly counts: Counts }) {
   const types = Object.entries(accepted_by_type);
   const former = Object.keys(held_back_by_handler).join(", ");
   const rest: readonly (readonly [name: string, count: number, note?: string])[] = [
-    ["Taken before", already_taken],
+    ["Already run", already_taken],
     ["Held back", held_back, `handled by ${former}, which no handler is called now`],
     ["Ignored", ignored, "no handler takes them, or the source filters them out"],
     ["Erased", erased],

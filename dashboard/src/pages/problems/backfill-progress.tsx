@@ -11,8 +11,9 @@ import { BackfillCounts } from "./backfill-counts.tsx";
 import { COUNT, WORK_STATES } from "./problem-text.ts";
 import { WorkActions } from "./work-actions.tsx";
 
-export function backfillTone({ state }: BackfillView): Tone {
-  return state === "done" ? "success" : "quiet";
+/** Green only where it gave its handler anything. */
+export function backfillTone({ state, accepted }: BackfillView): Tone {
+  return state === "done" && accepted > 0 ? "success" : "quiet";
 }
 
 interface Props {
@@ -21,12 +22,15 @@ interface Props {
 
 /** How far a backfill is, or how it ended. How much is left is not known: its history is read as it goes. */
 export function BackfillProgress({ backfill }: Props) {
-  const { id, state, accepted } = backfill;
+  const { id, state, accepted, already_taken } = backfill;
   return (
     <>
       <section className="result-line replay-result" data-tone={backfillTone(backfill)} aria-label="Backfill">
         <p role="status">
-          {WORK_STATES[state]}: {COUNT.format(accepted)} accepted. Handlers run them as accepted events.
+          {WORK_STATES[state]}: {COUNT.format(accepted)} accepted
+          {accepted > 0 || already_taken === 0
+            ? ". Handlers run them as accepted events."
+            : `: its handlers have already run all ${COUNT.format(already_taken)}.`}
         </p>
         {state === "running" && <Progress value={100} size="sm" animated aria-label="Running" />}
         <WorkActions what="backfill" id={id} state={state} api={api.backfills} queryKey="backfills">
@@ -48,7 +52,12 @@ function BackfillFacts({ backfill }: Props) {
       of={[
         [
           "Callbacks",
-          <PageLink key="callbacks" to="/activity" search={{ source: handler, from: since }} underline="hover">
+          <PageLink
+            key="callbacks"
+            to="/activity"
+            search={{ source: handler.split("#", 1)[0], from: since }}
+            underline="hover"
+          >
             {handler}
           </PageLink>,
         ],

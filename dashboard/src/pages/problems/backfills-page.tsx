@@ -19,7 +19,7 @@ import { StartBackfill } from "./start-backfill.tsx";
 
 const route = getRouteApi("/inside/problems/backfills");
 const EVERY_MS = 2_000;
-const HEADS = ["State", "Handler", "Started", "By", "Accepted", "Taken before", "Ended"];
+const HEADS = ["State", "Handler", "Started", "By", "Accepted", "Already run", "Ended"];
 
 /** Histories that handlers got, newest first. `?handler=` opens the dialog that starts one. */
 export function BackfillsPage() {

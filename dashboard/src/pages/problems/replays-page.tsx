@@ -11,7 +11,7 @@ import { Cell, ListRow, RowList, type RowListHandle, type RowPlace } from "../..
 import { Time } from "../../parts/time.tsx";
 import { useListKeys } from "../../parts/use-list-keys.ts";
 import "./problems.css";
-import { actorName } from "../../session.ts";
+import { actorName, useMayChange } from "../../session.ts";
 import { COUNT } from "./problem-text.ts";
 import { ReplayPanel } from "./replay-panel.tsx";
 import { replayLabel, replayTone } from "./replay-result.tsx";
@@ -19,12 +19,13 @@ import { useReplayedEvents } from "./use-replayed-events.ts";
 
 const route = getRouteApi("/inside/problems/replays");
 const EVERY_MS = 2_000;
-const HEADS = ["State", "Events", "Started", "By", "Done", "Failed", "Ended"];
+const HEADS = ["State", "Events", "Started", "By", "Progress", "Failed", "Ended"];
 
 /** Replays of many failures, newest first, and the panel of the one that is open. */
 export function ReplaysPage() {
   const { id: open } = useParams({ strict: false });
   const navigate = route.useNavigate();
+  const mayChange = useMayChange();
   const list = useInfiniteList(["bulk-replays", "list"], api.bulkReplays.list, EVERY_MS);
   const rows = itemsOf(list);
   const handle = useRef<RowListHandle>(null);
@@ -45,6 +46,16 @@ export function ReplaysPage() {
     <div className="list-page">
       <div className="list-top">
         <PageTitle title="Bulk replays" />
+        {mayChange && (
+          <p className="quiet list-hint">
+            Start one from a <PageLink to="/problems">problem</PageLink>, or with <em>Run again…</em> from the handled
+            events of a source in{" "}
+            <PageLink to="/activity" search={{ outcome: "handled" }}>
+              Activity
+            </PageLink>
+            .
+          </p>
+        )}
       </div>
       <div className="list-body">
         {list.isPending && <Loading what="the bulk replays" />}

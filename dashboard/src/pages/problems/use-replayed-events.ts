@@ -1,4 +1,5 @@
 import type { BulkReplayView } from "oncehook/admin-client";
+import { capitalised } from "../../parts/outcome.ts";
 import { problemCause } from "../../parts/problem-cause.ts";
 import { useProblems } from "./use-problems.ts";
 
@@ -12,8 +13,11 @@ export function useReplayedEvents(replay: BulkReplayView | undefined): string {
     const { what, why } = problemCause(problem);
     return `${what} of ${problem.source}: ${why}`;
   }
-  const set = Object.entries(filter).filter(([, value]) => value !== undefined && value !== null);
-  const text = set.map(([name, value]) => `${name.replace("_", " ")} ${value}`).join(", ");
-  if (scope === "events") return `Handled events: ${text}`;
-  return text === "" ? "All failures" : text;
+  const { source, event_type, ...others } = filter;
+  const named = [source, event_type].filter((name) => name !== undefined && name !== null).join(" ");
+  const rest = Object.entries(others).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`${name.replace("_", " ")} ${value}`],
+  );
+  const what = scope === "events" ? "handled events" : "failures";
+  return [...(named === "" ? [capitalised(what)] : [named, what]), ...rest].join(", ");
 }

@@ -46,8 +46,8 @@ export function AlertChannels({ channels, alerts }: Props) {
         <Alert color="red" title={titleOf(failing, others)} role="alert" my="md">
           {failing.map(({ channel, count, why, at }) => (
             <Text key={channel} size="sm">
-              {channel}: {why}. {count !== null && `${count} not delivered, the last one `}
-              {count === null && "The last attempt was "}
+              {channel}: {why}. {count !== null && `${count} not delivered, the last one at `}
+              {count === null && "The last attempt was at "}
               <Time at={at} relative />.{" "}
               <PageLink to="/problems" search={{ kind: "delivery", source: channel }}>
                 View problem

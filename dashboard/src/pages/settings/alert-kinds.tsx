@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<AlertRuleView & { readonly last: string | null }>
   { head: "Alert", cell: ({ kind }) => ALERT_NAMES[kind] },
   {
     head: "Last started",
-    cell: ({ last }) => (last === null ? <span className="quiet">Never</span> : <Time at={last} relative />),
+    cell: ({ last }) => (last === null ? <span className="quiet">Never</span> : <Time at={last} isShort />),
   },
   { head: "Starts when", cell: ({ limit }) => limit },
   { head: "Not covered", cell: ({ kind }) => <span className="quiet">{NOT_COVERED[kind]}</span> },

@@ -10,6 +10,7 @@ import { type Column, Rows } from "../../parts/rows.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
 import { auditSearch } from "../../search.ts";
+import { ACTIONS, actionName } from "./audit-actions.ts";
 import { AuditTarget } from "./audit-target.tsx";
 import "./audit.css";
 import { actorName } from "../../session.ts";
@@ -19,39 +20,24 @@ const CHIPS = [
   { name: "action", label: "Action" },
   { name: "actor", label: "Actor" },
 ] as const;
-const ACTIONS = [
-  "failure.replay",
-  "failure.dry_run",
-  "failure.discard",
-  "notification.replay",
-  "notification.discard",
-  "bulk_replay.start",
-  "backfill.start",
-  "alert.mute",
-  "checks.run",
-  "sandbox.send",
-  "session.begin",
-  "session.refused",
-];
-
 const TONES = { done: "success", refused: "refused", failed: "failed" } as const;
 const COLUMNS: readonly Column<AuditEntryView>[] = [
   { head: "Time", cell: ({ timestamp }) => <Time at={timestamp} /> },
   { head: "Actor", cell: ({ actor, role }) => (actor === null ? "Unauthenticated" : `${actorName(actor)}, ${role}`) },
-  { head: "Action", cell: ({ action }) => <code>{action}</code> },
+  { head: "Action", cell: ({ action }) => <span title={action}>{actionName(action)}</span> },
   {
     head: "Target",
-    cell: ({ action, target, detail }) => (
-      <span className="audit-target">
-        <AuditTarget action={action} target={target} detail={detail} />
-        {detail !== null && (
-          <details>
-            <summary>Details</summary>
-            <TextBlock label="Details of the action" text={JSON.stringify(detail)} />
-          </details>
-        )}
-      </span>
-    ),
+    cell: ({ action, target, detail }) => <AuditTarget action={action} target={target} detail={detail} />,
+  },
+  {
+    head: "Details",
+    cell: ({ detail }) =>
+      detail !== null && (
+        <details>
+          <summary>Details</summary>
+          <TextBlock label="Details of the action" text={JSON.stringify(detail)} />
+        </details>
+      ),
   },
   { head: "IP address", cell: ({ remote_address }) => remote_address },
   {
@@ -80,6 +66,7 @@ export function AuditPage() {
             label={label}
             value={filters[name]}
             options={name === "action" ? ACTIONS : actors}
+            labelOf={name === "action" ? actionName : undefined}
             apply={(value) => void navigate({ search: (was) => auditSearch({ ...was, [name]: value }) })}
           />
         ))}

@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Item>[] = [
   { head: "State", cell: (item) => <State item={item} /> },
   { head: "Does", cell: ({ name }) => <span className="quiet">{WORK[name][1]}</span> },
   {
-    head: "At least every",
+    head: "Interval",
     cell: ({ every_ms }) => (every_ms === null ? NONE : <span className="every">{durationText(every_ms)}</span>),
   },
   {
@@ -70,7 +70,7 @@ export function BackgroundPage() {
   const background = useBackground();
   return (
     <>
-      <PageTitle title="Background work" description="Rounds of this process; callbacks come before them." />
+      <PageTitle title="Background work" description="What this process does beside callbacks, which have priority." />
       {background.isPending && <Loading what="the background work" />}
       {background.isError && (
         <Problem
@@ -88,17 +88,18 @@ export function BackgroundPage() {
   );
 }
 
-/** Only a failed round has a colour: waiting is no success. */
-function stateOf({ state, last_failed, last_started_at }: Item): [label: string, tone: Tone] {
+/** Only a failed round has a colour: waiting is no success. Work that is off has a hollow mark. */
+function stateOf({ state, last_failed, last_started_at }: Item): [label: string, tone?: Tone] {
+  if (state === "off") return ["Off", "quiet"];
   if (last_failed) return ["Failed", "failed"];
-  if (state === "waiting" && last_started_at === null) return ["No round yet", "quiet"];
-  return [capitalised(state), "quiet"];
+  if (state === "waiting" && last_started_at === null) return ["No round yet"];
+  return [capitalised(state)];
 }
 
 function State({ item }: { readonly item: Item }) {
   const [label, tone] = stateOf(item);
   return (
-    <span className="outcome" data-tone={tone}>
+    <span className={tone === "quiet" ? "outcome quiet" : "outcome"} data-tone={tone}>
       {label}
     </span>
   );

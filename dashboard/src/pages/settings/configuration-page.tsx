@@ -16,17 +16,20 @@ type Value = ConfigurationView["values"][number];
 const route = getRouteApi("/inside/settings");
 const ORIGINS: Readonly<Record<Value["origin"], string>> = {
   default: "Default",
-  environment: "Environment variable",
+  environment: "Environment variables",
   env_file: ".env file",
   generated: "Generated",
   code: IS_IN_APPLICATION ? "Code" : "Configuration file",
 };
+/** The origin of nearly all values that are set: named once, above them. */
+const USUAL = "environment";
 const COLUMNS: readonly Column<Value>[] = [
   { head: "Variable", cell: ({ name }) => <code>{name}</code> },
   { head: "Value", cell: (value) => <ValueText value={value} /> },
   {
     head: "Set by",
-    cell: ({ origin }) => <span className={origin === "default" ? "quiet" : undefined}>{ORIGINS[origin]}</span>,
+    cell: ({ origin }) =>
+      origin !== USUAL && <span className={origin === "default" ? "quiet" : undefined}>{ORIGINS[origin]}</span>,
   },
 ];
 
@@ -86,6 +89,7 @@ function About({ configuration }: { readonly configuration: ConfigurationView })
       of={[
         ["Environment", environment],
         ["Version", version],
+        ["Set by", `${ORIGINS[USUAL]}, where no other origin is named`],
       ]}
     />
   );

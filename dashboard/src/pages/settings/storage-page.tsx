@@ -14,7 +14,11 @@ type Area = StorageView["areas"][number];
 type Retention = StorageView["retention"];
 
 const COUNT = new Intl.NumberFormat();
-const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const PERCENT = new Intl.NumberFormat(undefined, {
+  style: "percent",
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+});
 const LABELS: Readonly<Record<Area["area"], string>> = {
   callbacks: "Callback log",
   originals: "Originals",
@@ -50,9 +54,8 @@ export function StoragePage() {
 }
 
 function DatabaseFacts({ storage }: { readonly storage: StorageView }) {
-  const { database, database_bytes, free_bytes, retention } = storage;
+  const { database, database_bytes, retention } = storage;
   const sweep = useBackground().data?.items.find(({ name }) => name === "retention");
-  const free = free_bytes === null ? "" : `, ${bytesText(free_bytes)} of it free for new rows`;
   const last = sweep?.last_started_at ?? null;
   const next = sweep?.next_at ?? null;
   return (
@@ -60,8 +63,8 @@ function DatabaseFacts({ storage }: { readonly storage: StorageView }) {
       isShort
       of={[
         ["Database", database === "sqlite" ? "SQLite" : "PostgreSQL"],
-        ["Size", `${bytesText(database_bytes)}${free}`],
-        ["Refused callbacks", `at most ${bytesText(retention.refused_bytes)} of the log`],
+        ["Size", bytesText(database_bytes)],
+        ["Refused callbacks", `at most ${limitText(retention.refused_bytes)} of the log`],
         ["Last sweep", <Time key="last" at={last} relative />],
         ["Next sweep", <Time key="next" at={next} relative isAhead />],
       ]}
@@ -69,45 +72,94 @@ function DatabaseFacts({ storage }: { readonly storage: StorageView }) {
   );
 }
 
-function Areas({ storage: { database, areas, retention } }: { readonly storage: StorageView }) {
-  const all = Math.max(
-    1,
-    areas.reduce((sum, { bytes }) => sum + bytes, 0),
-  );
-  const columns: readonly Column<Area>[] = [
-    { head: "Area", cell: ({ area }) => LABELS[area] },
-    { head: "Rows", cell: ({ rows }) => <span className="number">{COUNT.format(rows)}</span> },
-    { head: "Size", cell: ({ bytes }) => <span className="number">{bytesText(bytes)}</span> },
-    {
-      head: "Share",
-      cell: ({ bytes }) => (
-        <span className="share-cell">
-          <span className="share" aria-hidden="true">
-            {bytes > 0 && <span style={{ width: `${(bytes / all) * 100}%` }} />}
-          </span>
-          <span className="number quiet">{PERCENT.format(bytes / all)}</span>
-        </span>
-      ),
-    },
-    { head: "Kept", cell: ({ area }) => <span className="quiet">{keptText(area, retention)}</span> },
-  ];
-  const sorted = areas.toSorted((one, other) => other.bytes - one.bytes);
+/** A row of the table: an area, or a part of the database that is none. */
+interface Part {
+  readonly name: string;
+  /** Null where nothing of it is counted. */
+  readonly entries: number | null;
+  readonly bytes: number;
+  readonly kept: string;
+}
+
+function Areas({ storage }: { readonly storage: StorageView }) {
+  const { database, areas } = storage;
+  const parts = partsOf(storage);
+  const all = Math.max(1, bytesOf(parts));
+  const total = { name: "Total", entries: null, bytes: bytesOf(parts), kept: "" };
+  const isEstimated = areas.some(({ is_estimated }) => is_estimated);
   return (
     <section className="settings-group area-rows" aria-label="What is stored">
       <h2>What is stored</h2>
       <Rows
-        caption="Stored rows by area, the largest first"
-        columns={columns}
-        rows={sorted}
-        keyOf={({ area }) => area}
+        caption="What is stored by area, the largest first"
+        columns={columnsOf(all)}
+        rows={[...parts, total]}
+        keyOf={({ name }) => name}
       />
-      <p className="quiet">
-        {database === "sqlite"
-          ? "Many rows are estimated from a sample; sizes are of their content, without indexes."
-          : "Rows are the server's estimates; sizes are on the disk, with indexes."}
-      </p>
+      {isEstimated && (
+        <p className="quiet">
+          {database === "sqlite"
+            ? "Areas with more than 10,000 rows are estimated from a sample."
+            : "Entries are the server's estimates; sizes are on the disk, with indexes."}
+        </p>
+      )}
     </section>
   );
+}
+
+const bytesOf = (of: readonly { readonly bytes: number }[]) => of.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** The areas, the largest first, and the rest of the database, so that all of them are its size. */
+function partsOf({ database, database_bytes, free_bytes, areas, retention }: StorageView): readonly Part[] {
+  const sorted = areas
+    .toSorted((one, other) => other.bytes - one.bytes)
+    .map(({ area, ...part }) => ({ ...part, name: LABELS[area], kept: keptText(area, retention) }));
+  const free = free_bytes ?? 0;
+  const rest = Math.max(0, database_bytes - free - bytesOf(areas));
+  const name = database === "sqlite" ? "Indexes and other tables" : "Other tables";
+  return [
+    ...sorted,
+    { name, entries: null, bytes: rest, kept: "" },
+    ...(free === 0 ? [] : [{ name: "Free for new rows", entries: null, bytes: free, kept: "" }]),
+  ];
+}
+
+/** @param all the bytes of all parts */
+function columnsOf(all: number): readonly Column<Part>[] {
+  return [
+    { head: "Area", cell: ({ name }) => name },
+    {
+      head: "Entries",
+      cell: ({ entries }) => entries !== null && <span className="number">{COUNT.format(entries)}</span>,
+    },
+    { head: "Size", cell: ({ bytes }) => <span className="number">{bytesText(bytes)}</span> },
+    {
+      head: "Share",
+      cell: ({ name, bytes }) =>
+        name !== "Total" && (
+          <span className="share-cell">
+            <span className="share" aria-hidden="true">
+              {bytes > 0 && <span style={{ width: `${(bytes / all) * 100}%` }} />}
+            </span>
+            <span className="number quiet">{shareText(bytes / all)}</span>
+          </span>
+        ),
+    },
+    { head: "Kept", cell: ({ kept }) => <span className="quiet">{kept}</span> },
+  ];
+}
+
+const SMALLEST = 0.001;
+
+function shareText(share: number): string {
+  return share > 0 && share < SMALLEST ? `< ${PERCENT.format(SMALLEST)}` : PERCENT.format(share);
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** A limit that was set in MiB, in whole ones. */
+function limitText(bytes: number): string {
+  return bytes % MEBIBYTE === 0 ? `${COUNT.format(bytes / MEBIBYTE)} MiB` : bytesText(bytes);
 }
 
 function keptText(area: Area["area"], { callbacks_ms, records_ms, audit_ms }: Retention): string {
@@ -123,7 +175,7 @@ function keptText(area: Area["area"], { callbacks_ms, records_ms, audit_ms }: Re
     case "value_index":
       return "as long as the callback log";
     case "others":
-      return "–";
+      return "";
     default:
       return durationText(callbacks_ms);
   }
