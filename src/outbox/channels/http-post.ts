@@ -78,8 +78,7 @@ async function startOf(body: Dispatcher.ResponseData["body"]): Promise<string> {
 
 function failureOf(endpoint: string, status: number, reason: string, retryAfter: string | string[] | undefined): Error {
   const because = reason === "" ? "" : `: ${reason}`;
-  if (status === GONE)
-    return new PermanentDeliveryError(`${endpoint} answered 410 (Gone): it wants no more notifications${because}`);
+  if (status === GONE) return new PermanentDeliveryError(`${endpoint} answered 410 (Gone)${because}`);
   const redirects = status >= 300 && status < 400 ? "; redirects are not followed" : "";
   const message = `${endpoint} answered ${status}, expected 2xx${redirects}${because}`;
   // RFC 9110 §10.2.3; the form with a date is rare, and the schedule does without it.
