@@ -235,7 +235,7 @@ CREATE INDEX oncehook_recorded_runs_ended ON oncehook_recorded_runs (ended_at);
 ALTER TABLE oncehook_rollups ADD COLUMN highest_ms double precision;
 `,
   },
-  // When the last callback of a count came. Counts of earlier versions know only their period.
+  // When the last callback of a count came (decision 0126). Counts of earlier versions know only their period.
   {
     number: 39,
     name: "last-callbacks",
