@@ -95,6 +95,8 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           notifiedCount: 0,
           notifiedAt: NOON,
           notifiedOpen: false,
+          // Of the second one, which says that it is resolved.
+          notificationId: 2,
           mute: null,
         },
       ]);
