@@ -43,7 +43,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   timeline: { at: "/activity?outcome=duplicate&source=stripe", open: inPanel("stripe", "Timeline") },
   sql: { at: "/activity?outcome=handled&source=stripe", open: inPanel("invoice.paid", "SQL") },
   search: {
-    at: "/activity?q=cus_QX7f1050",
+    at: "/activity?q=cus_QX7f105",
     open: async (page) => {
       await page.locator(".activity-row mark").first().waitFor();
     },
