@@ -84,6 +84,8 @@ async function happen(receiver: TestReceiver): Promise<Everything["ids"]> {
   const backfill = await client.backfills.start({ handler: "shop", since, per_second: 100 });
   await until(async () => (await client.bulkReplays.get(replay.id)).ended_at !== null, LIMIT_MS);
   await until(async () => (await client.backfills.get(backfill.id)).already_taken === 2, LIMIT_MS);
+  // It would end while the pages are looked at, and could not be cancelled then.
+  await client.backfills.pause(backfill.id);
   return ids;
 }
 
