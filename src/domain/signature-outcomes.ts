@@ -34,7 +34,8 @@ export interface RefusedSource {
   readonly count: number;
   /** When the last authentic one came, to the minute or better, in ISO 8601. */
   readonly since: string;
-  /** When the last refused one came, in ISO 8601. */
+  /** When the first refused one after it came, and the last one: to the minute or better, in ISO 8601. */
+  readonly firstSeen: string;
   readonly lastSeen: string;
   /** The most frequent outcome of those that were refused. */
   readonly outcome: string;
@@ -63,8 +64,9 @@ export interface RefusalCounts {
   readonly source: string;
   /** Of those refused since. */
   readonly count: number;
-  /** In seconds since the epoch: when the last authentic callback came, and the last refused one. */
+  /** In seconds since the epoch: when the last authentic callback came, and the first and the last refused one since. */
   readonly lastAuthentic: number;
+  readonly firstRefused: number;
   readonly lastRefused: number;
   readonly outcome: string;
   /** Of the day up to the last authentic one. */
@@ -111,6 +113,7 @@ export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, s
     source,
     count,
     since: from,
+    firstSeen: isoOf(counts.firstRefused),
     lastSeen: isoOf(counts.lastRefused),
     outcome,
     remedy,

@@ -46,12 +46,14 @@ it.each(DIALECTS)("a source of which all callbacks are refused for an hour is na
     await add("github", DEAD);
     for (const [index, [, history]] of NOT_DEAD.entries()) await add(`s${index}`, history);
     const since = new Date(Math.floor((now.getTime() - 120 * MINUTE) / MINUTE) * MINUTE).toISOString();
+    const refusedAt = now.getTime() - 55 * MINUTE;
+    const firstSeen = new Date(refusedAt - (refusedAt % (15 * MINUTE))).toISOString();
     const title =
       "github: 137 callbacks refused (signature_mismatch), none authentic; in the day before that 5702 of 5702 were";
     const last = `${since.slice(0, 16).replace("T", " ")} UTC`;
     const message = `${title}. The last authentic one came at ${last}. Compare its secret with the platform's.`;
     expect(await store.refusedSources.list(now)).toMatchObject([
-      { source: "github", count: 137, since, title, message },
+      { source: "github", count: 137, since, firstSeen, title, message },
     ]);
 
     const { refusedSources } = store;

@@ -214,6 +214,9 @@ it(
         await expectShown(page.getByRole("button", { name: "Outcome Handled", exact: true }));
         await expectShown(counts.getByRole("button", { name: "Refused 2", pressed: false }));
         await expectShown(counts.getByText("Last 30 days"));
+        await page.goto("/activity?outcome=duplicate");
+        await expectShown(counts.getByRole("button", { name: "Duplicates 0", pressed: true }));
+        await expectShown(counts.getByRole("button", { name: "Refused 2", pressed: false }));
       },
       { env: OPEN },
     ),

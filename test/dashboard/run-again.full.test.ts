@@ -65,6 +65,7 @@ it("the SQL tab of a handled event makes its dry run, and then runs it again wit
       await panel.getByLabel("Reason").fill("the tax was wrong");
       await again.click();
       await expectShown(panel.getByText(/It was run again/));
+      await expectShown(panel.getByText(/^Handled, and run again once more by a replay, the last time at /));
       expect(await receiver.count("taxes", "tax = 2")).toBe(1);
       expect(await receiver.count("oncehook_event_replays", "reason = 'the tax was wrong'")).toBe(1);
       await panel.getByRole("tab", { name: "Response" }).click();

@@ -42,7 +42,12 @@ export function ResultLine({ callback, history }: Props) {
 function resultOf(callback: CallbackView | undefined, history: EventHistoryView | undefined): Result {
   const failure = history?.failure ?? null;
   if (failure !== null) return failedResult(failure);
-  if (history?.event?.status === "completed") return handledResult(callback, history.event.processed_at);
+  if (history?.event?.status === "completed") {
+    const { replays, event } = history;
+    return replays.length > 0
+      ? replayedResult(replays.length, event.processed_at)
+      : handledResult(callback, event.processed_at);
+  }
   if (callback === undefined) return { tone: "quiet", sentence: "This event has not been processed here." };
   return unhandledResult(callback);
 }
@@ -63,6 +68,19 @@ function failedResult({ state, attempts, error, next_attempt_at, code }: Failure
       </>
     ),
     error,
+  };
+}
+
+/** Its handler has run more than once, as an operator asked for. */
+function replayedResult(replays: number, at: string | null): Result {
+  const times = replays === 1 ? "once more" : `${replays} times more`;
+  return {
+    tone: "success",
+    sentence: (
+      <>
+        Handled, and run again {times} by a replay, the last time at <Time at={at} />.
+      </>
+    ),
   };
 }
 

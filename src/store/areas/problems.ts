@@ -144,10 +144,10 @@ export class Problems extends Area {
 
   private async ofRefusals(now: Date): Promise<Problem[]> {
     const refused = await new RefusedSources(this.database).list(now);
-    return refused.map(({ source, count, since, lastSeen, outcome, remedy, hourly, title }) => ({
+    return refused.map(({ source, count, since, firstSeen, lastSeen, outcome, remedy, hourly, title }) => ({
       ...{ id: refusalProblemId(source), kind: "refusal", source, eventType: null, code: outcome, count, states: {} },
       isAtLeast: false,
-      ...{ title, firstSeen: since, lastSeen, since, example: null, remedy, hourly },
+      ...{ title, firstSeen, lastSeen, since, example: null, remedy, hourly },
     }));
   }
 

@@ -64,7 +64,10 @@ export class RefusedSources extends Area {
     // The counts of its minute do not tell which refused ones came after it; the log does.
     const after = refused.filter(({ receivedAt }) => receivedAt < minuteEnd).length;
     const before = { ...counts.before, wrong: Math.max(0, counts.before.wrong - after) };
-    const all = { ...counts, before, count, lastRefused, outcome: newest?.outcome ?? counts.outcome };
+    const oldest = refused.length < count ? undefined : refused.at(-1);
+    const firstRefused = oldest === undefined ? counts.firstRefused : Date.parse(oldest.receivedAt) / 1_000;
+    const outcome = newest?.outcome ?? counts.outcome;
+    const all = { ...counts, before, count, firstRefused, lastRefused, outcome };
     const senders = { authentic, refused: refused.map(({ remoteAddress }) => remoteAddress) };
     if (!isRefusedSource(all, senders, now)) return undefined;
     const diagnosed = refused.find(({ diagnosis }) => diagnosis !== undefined);
@@ -91,6 +94,7 @@ export class RefusedSources extends Area {
       source,
       count: countsOf(refusals).wrong + countsOf(refusals).unsigned,
       lastAuthentic: last,
+      firstRefused: refusals.length === 0 ? last : Math.min(...refusals.map(({ slot }) => slot)),
       lastRefused: Math.max(last, ...refusals.map(({ slot }) => slot)),
       outcome: most?.outcome ?? "",
       hourly: hourlyOf(

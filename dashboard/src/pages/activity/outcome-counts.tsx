@@ -55,7 +55,9 @@ function sumOf(counts: Counts): number {
 /** The group that is chosen, or has the chosen outcome: `success` is one of those that were handled. */
 function groupOf(outcome: string | undefined): string | undefined {
   if (outcome === undefined || GROUPS.some(({ name }) => name === outcome)) return outcome;
-  const group = outcome.includes(",") ? undefined : outcomeGroup(outcome);
+  if (outcome.includes(",")) return undefined;
+  // A filter has the name of the group, or an outcome in it.
+  const group = outcome === "duplicate" ? outcome : outcomeGroup(outcome);
   return group === "duplicate" ? "duplicates" : group;
 }
 
