@@ -139,7 +139,7 @@ it(
       );
       await page.goto("/settings/alerts");
       await signIn(page);
-      // The operator sees that nobody was paged, and why.
+      // The operator sees that the alert reached no one, and why.
       await expectShown(page.getByText("Alerts are not being delivered", { exact: true }));
       const sent = page.getByRole("row", { name: /^Open .* webhook, not delivered .*127\.0\.0\.1/ });
       expect(await sent.getByRole("link", { name: "webhook, not delivered" }).getAttribute("href")).toMatch(

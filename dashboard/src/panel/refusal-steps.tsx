@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type CallbackView, sourceOf } from "oncehook/admin-client";
-import { api } from "../client.ts";
 import { PageLink } from "../parts/page-link.tsx";
+import { PROBLEM_LIST } from "../parts/problem-list.ts";
 import { SourceLink } from "../parts/source-link.tsx";
 import { Time } from "../parts/time.tsx";
 import { useSources } from "../parts/use-sources.ts";
@@ -23,11 +23,7 @@ export function refusingSource({ outcome, source }: CallbackView): string | unde
 /** Whether more of the source's callbacks are refused, and when its last authentic one came. */
 export function RefusalContext({ callback }: Props) {
   const source = refusingSource(callback);
-  const { data: problems } = useQuery({
-    queryKey: ["problems", "list"],
-    queryFn: () => api.problems.list(),
-    enabled: source !== undefined,
-  });
+  const { data: problems } = useQuery({ ...PROBLEM_LIST, enabled: source !== undefined });
   const { data: sources } = useSources();
   if (source === undefined) return null;
   const problem = problems?.items.find(

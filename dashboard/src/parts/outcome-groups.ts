@@ -1,3 +1,5 @@
+import type { OutcomeCounts } from "oncehook/admin-client";
+
 /** The outcomes that are counted, as a filter: a list without it has endpoint checks and handshakes too. */
 export const COUNTED_OUTCOMES = "handled,duplicate,ignored,refused,failed";
 
@@ -9,3 +11,8 @@ export const GROUPS = [
   { name: "refused", label: "Refused", tone: "refused" },
   { name: "failed", label: "Failed", tone: "failed" },
 ] as const;
+
+/** The callbacks of all groups. */
+export function countOfAll(counts: OutcomeCounts): number {
+  return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
+}

@@ -1,5 +1,5 @@
 import { outcomeCounts } from "oncehook/admin-client";
-import { GROUPS } from "./outcome-groups.ts";
+import { countOfAll, GROUPS } from "./outcome-groups.ts";
 import "./chart.css";
 import "./sparkline.css";
 
@@ -20,11 +20,7 @@ interface Props {
 
 /** The callbacks of the highest period. */
 export function highestOf(periods: Periods): number {
-  return Math.max(1, ...periods.map((outcomes) => sumOf(outcomeCounts(outcomes))));
-}
-
-function sumOf(counts: ReturnType<typeof outcomeCounts>): number {
-  return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
+  return Math.max(1, ...periods.map((outcomes) => countOfAll(outcomeCounts(outcomes))));
 }
 
 /** Stacked bars of an hour, in the order of the legend. The numbers beside it say the same to those who see no bars. */

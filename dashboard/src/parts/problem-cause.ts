@@ -19,10 +19,15 @@ export function problemCause({ kind, source, event_type, title, code }: Named): 
     const rest = plain(title.slice(title.indexOf(REFUSED) + REFUSED.length));
     return { what: outcomeTitle(code), why: capitalised(rest) };
   }
-  const start = title.indexOf(": ", title.indexOf(source) + source.length);
-  const why = start === -1 ? title : title.slice(start + 2);
+  const why = reasonInTitle({ source, title });
   if (kind === "delivery") return { what: "Notifications", why: capitalised(plain(why)) };
   return { what: event_type || "Unread callbacks", why: plain(why) };
+}
+
+/** Of failures and of deliveries: the title has the count and the source or the channel before the reason. */
+export function reasonInTitle({ source, title }: Pick<Named, "source" | "title">): string {
+  const start = title.indexOf(": ", title.indexOf(source) + source.length);
+  return start === -1 ? title : title.slice(start + 2);
 }
 
 /** Before it a title has the count and the outcome. */

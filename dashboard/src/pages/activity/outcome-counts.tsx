@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type OutcomeCounts as Counts, outcomeCounts, outcomeGroup } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { COUNTED_OUTCOMES, GROUPS } from "../../parts/outcome-groups.ts";
+import { COUNTED_OUTCOMES, countOfAll, GROUPS } from "../../parts/outcome-groups.ts";
 import { type ActivitySearch, isNarrowed, TIME_PRESETS } from "./activity-filters.ts";
 
 const EVERY_MS = 15_000;
@@ -27,7 +27,7 @@ export function OutcomeCounts({ search, change }: Props) {
         onClick={() => choose(undefined)}
       >
         All
-        {counts !== undefined && <span className="number">{COUNT.format(sumOf(counts))}</span>}
+        {counts !== undefined && <span className="number">{COUNT.format(countOfAll(counts))}</span>}
       </button>
       {GROUPS.map(({ name, label, tone }) => (
         <button
@@ -45,11 +45,6 @@ export function OutcomeCounts({ search, change }: Props) {
       {counts !== undefined && <span className="counts-time">{presetOf(search.since)?.label}</span>}
     </fieldset>
   );
-}
-
-/** Of the numbers beside it. */
-function sumOf(counts: Counts): number {
-  return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
 }
 
 /** The group that is chosen, or has the chosen outcome: `success` is one of those that were handled. */

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ProblemView } from "oncehook/admin-client";
 import { useRef } from "react";
-import { api } from "../../client.ts";
+import { PROBLEM_LIST } from "../../parts/problem-list.ts";
 
 const EVERY_MS = 10_000;
 
 export function useProblems() {
-  return useQuery({ queryKey: ["problems", "list"], queryFn: () => api.problems.list(), refetchInterval: EVERY_MS });
+  return useQuery({ ...PROBLEM_LIST, refetchInterval: EVERY_MS });
 }
 
 /** The problems in the order in which they were first shown, new ones last: no row moves under the reader. */

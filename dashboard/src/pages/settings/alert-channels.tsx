@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ListedAlertView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { PageLink } from "../../parts/page-link.tsx";
+import { reasonInTitle } from "../../parts/problem-cause.ts";
 import { Time } from "../../parts/time.tsx";
 import { isFailing, reasonOf } from "./sent-to.tsx";
 
@@ -87,16 +88,10 @@ function failureOf(
     .filter(({ source, state }) => source === channel && state !== "resolved")
     .toSorted((one, other) => other.last_seen.localeCompare(one.last_seen))[0];
   if (problem !== undefined && problem.last_seen > delivered)
-    return { channel, why: whyOf(problem), at: problem.last_seen, count: problem.count };
+    return { channel, why: reasonOf(reasonInTitle(problem)), at: problem.last_seen, count: problem.count };
   const failed = sent.filter((one) => isFailing(one) && one.at > delivered).toSorted(byTime)[0];
   if (failed === undefined) return undefined;
   return { channel, why: reasonOf(failed.error ?? "not delivered"), at: failed.at, count: null };
 }
 
 const byTime = (one: { readonly at: string }, other: { readonly at: string }) => other.at.localeCompare(one.at);
-
-/** A title has the count and the channel before the reason. */
-function whyOf({ title, source }: DeliveryProblem): string {
-  const start = title.indexOf(": ", title.indexOf(source) + source.length);
-  return reasonOf(start === -1 ? title : title.slice(start + 2));
-}

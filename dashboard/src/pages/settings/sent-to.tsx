@@ -27,7 +27,7 @@ export function SentTo({ notification }: Pick<ListedAlertView, "notification">) 
   );
 }
 
-/** The log takes whatever it gets: nobody is paged by it. */
+/** The log takes whatever it gets, and pages no operator. */
 function Delivery({ delivery, at }: { readonly delivery: AlertDelivery; readonly at: string }) {
   const { channel, state, error, delivered_at, next_attempt_at } = delivery;
   if (channel === "log") return <span className="quiet">Only the log</span>;
