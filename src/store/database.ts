@@ -93,7 +93,10 @@ export async function select<Row>({ read }: Database, statement: RawBuilder<unkn
 /** Runs a statement, such as one inside `transact`. */
 export async function run<Row = never>(query: Query, statement: RawBuilder<unknown>): Promise<ExecuteResult<Row>> {
   const { rows, numAffectedRows = 0n } = await statement.execute(query);
-  return { rows: rows.map((row) => inCamelCase(row as object) as Row), changes: Number(numAffectedRows) };
+  return {
+    rows: inCamelCase(rows as readonly Values[]) as unknown as readonly Row[],
+    changes: Number(numAffectedRows),
+  };
 }
 
 /** Values by their columns' names in camel case; a value may be an expression in SQL. */
@@ -169,10 +172,15 @@ function column(name: string): RawBuilder<unknown> {
   return sql.ref(columnName(name));
 }
 
-function inCamelCase(row: object): object {
-  const camel: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(row)) camel[camelCase(name)] = value;
-  return camel;
+/** @param rows of one statement, so that all have the columns of the first */
+function inCamelCase(rows: readonly Values[]): object[] {
+  const names = Object.keys(rows[0] ?? {});
+  const camelNames = names.map(camelCase);
+  return rows.map((row) => {
+    const camel: Record<string, unknown> = {};
+    for (const [index, name] of names.entries()) camel[camelNames[index] as string] = row[name];
+    return camel;
+  });
 }
 
 const MAX_NAMES = 1_000;

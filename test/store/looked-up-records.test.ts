@@ -3,7 +3,8 @@ import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher } from "../../src/store/sqlite/flusher.ts";
 import { createRecordReader } from "../../src/store/sqlite/records.ts";
 import { DIALECTS, databaseFile, openTarget, withDatabase } from "../support/databases.ts";
-import { newRecord, within } from "../support/effects.ts";
+import { addEffect, committing, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { runOnce } from "../support/once.ts";
 
 describe.each(DIALECTS)("a store on %s that is closed", (dialect) => {
   it("a closed store refuses a look-up, and nothing else ends with it", () =>
@@ -22,38 +23,95 @@ describe.each(DIALECTS)("a store on %s that is closed", (dialect) => {
     }));
 });
 
-it("a record is found on SQLite when the disk has its commit, and not before; one flush serves until the next commit", () =>
+it.each([
+  { by: "a connection beside the writer's", isOwn: false },
+  { by: "the writer's connection", isOwn: true },
+])(
+  "$by finds a record on SQLite when the disk has its commit, and not before; one flush serves until the next commit",
+  ({ isOwn }) =>
+    withDatabase("sqlite", async (target) => {
+      await (await openTarget(target)).store.close();
+      const path = databaseFile(target);
+      const [writer, beside] = [new Connection(path), new Connection(path)];
+      const flushes: PromiseWithResolvers<void>[] = [];
+      const sync = () => {
+        const flush = Promise.withResolvers<void>();
+        flushes.push(flush);
+        return flush.promise;
+      };
+      const flusher = new Flusher({ sync, close: async () => {} });
+      let commits = 0;
+      const read = isOwn ? createRecordReader(writer, flusher, () => commits) : createRecordReader(beside, flusher);
+      const found: string[] = [];
+      const find = async (id: string) => {
+        const [record] = await read([{ key: newRecord(id) }]);
+        found.push(record?.eventId ?? "none");
+      };
+      try {
+        for (const [index, id] of ["e1", "e2"].entries()) {
+          writer.run(INSERT, id);
+          commits += 1;
+          const looking = find(id);
+          await expect.poll(() => flushes.length).toBe(index + 1);
+          expect(found).not.toContain(id);
+          flushes[index]?.resolve();
+          await looking;
+          expect(found).toContain(id);
+          await find("e1");
+          await find("e3");
+        }
+        expect(flushes).toHaveLength(2);
+      } finally {
+        for (const connection of [writer, beside]) connection.close();
+      }
+    }),
+);
+
+it("the writer's connection does not find a record of another process before a flush", () =>
   withDatabase("sqlite", async (target) => {
     await (await openTarget(target)).store.close();
-    const path = databaseFile(target);
-    const [writer, reader] = [new Connection(path), new Connection(path)];
-    const flushes: PromiseWithResolvers<void>[] = [];
-    const sync = () => {
-      const flush = Promise.withResolvers<void>();
-      flushes.push(flush);
-      return flush.promise;
+    const [writer, other] = [new Connection(databaseFile(target)), new Connection(databaseFile(target))];
+    let flushes = 0;
+    const sync = async () => {
+      flushes += 1;
     };
-    const read = createRecordReader(reader, new Flusher({ sync, close: async () => {} }));
-    const found: string[] = [];
-    const find = async (id: string) => {
-      const [record] = await read([{ key: newRecord(id) }]);
-      found.push(record?.eventId ?? "none");
-    };
+    const read = createRecordReader(writer, new Flusher({ sync, close: async () => {} }), () => 0);
+    const find = async (id: string) => (await read([{ key: newRecord(id) }]))[0]?.eventId;
     try {
       for (const [index, id] of ["e1", "e2"].entries()) {
-        writer.run(INSERT, id);
-        const looking = find(id);
-        await expect.poll(() => flushes.length).toBe(index + 1);
-        expect(found).not.toContain(id);
-        flushes[index]?.resolve();
-        await looking;
-        expect(found).toContain(id);
-        await find("e1");
-        await find("e3");
+        other.run(INSERT, id);
+        expect(await find(id)).toBe(id);
+        expect(flushes).toBe(index + 1);
       }
-      expect(flushes).toHaveLength(2);
     } finally {
-      for (const connection of [writer, reader]) connection.close();
+      for (const connection of [writer, other]) connection.close();
+    }
+  }));
+
+it("a delivery is looked up on SQLite while a handler of another event waits inside its transaction", () =>
+  withDatabase("sqlite", async (target) => {
+    const { store } = await openTarget(target, { migrations: [EFFECTS] });
+    try {
+      await runOnce(store, newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+      const [inside, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const running = runOnce(
+        store,
+        newRecord("e2"),
+        async (scope) => {
+          inside.resolve();
+          await release.promise;
+          return addEffect(scope, "e2");
+        },
+        committing(),
+      );
+      await inside.promise;
+      const found = await Promise.all(["e1", "e2"].map((id) => store.find(newRecord(id), within(1_000))));
+      expect(found.map((record) => record?.eventId)).toEqual(["e1", undefined]);
+      release.resolve();
+      await running;
+      expect((await store.find(newRecord("e2"), within(1_000)))?.eventId).toBe("e2");
+    } finally {
+      await store.close();
     }
   }));
 

@@ -86,31 +86,41 @@ function rememberingClean(mask: (text: string) => string, secrets: SecretValues)
 function createHeadersMask(isSecret: (name: string) => boolean, text: TextMask, secrets: SecretValues) {
   const masked = rememberingClean((values) => text(values, values.length), secrets);
   return (headers: Headers): Record<string, string> => {
-    const shown: [string, string][] = [];
+    // Without a prototype a header such as __proto__ is one like the others.
+    const shown: Record<string, string> = Object.create(null);
     let values = "";
     let characters = 0;
+    let longest = 0;
     let dropped = 0;
-    for (const [name, value] of Object.entries(headers)) {
+    for (const name of Object.keys(headers)) {
+      const value = headers[name];
       if (value === undefined) continue;
       const isHidden = isSecret(name.toLowerCase());
-      const joined = isHidden ? MASKED : typeof value === "string" ? value : value.join(", ");
+      const joined = isHidden ? MASKED : joinedValue(value);
       characters += name.length + Math.min(joined.length, MAX_HEADER_CHARACTERS);
       if (characters > MAX_HEADERS_CHARACTERS) {
         dropped += 1;
         continue;
       }
       if (!isHidden) values += `${joined}\n`;
-      shown.push([name, joined]);
+      longest = Math.max(longest, joined.length);
+      shown[name] = joined;
     }
     // A Referer may hold the code of a redirect, so values are read like any other text. All are read at once first,
     // since they are nearly always clean. A secret of one of them is found in all together too.
     const areClean = masked(values) === values;
-    for (const pair of shown) {
-      const isRead = pair[1] !== MASKED && (!areClean || pair[1].length > MAX_HEADER_CHARACTERS);
-      if (isRead) pair[1] = text(pair[1], MAX_HEADER_CHARACTERS);
+    if (!areClean || longest > MAX_HEADER_CHARACTERS) {
+      for (const [name, value] of Object.entries(shown)) {
+        const isRead = value !== MASKED && (!areClean || value.length > MAX_HEADER_CHARACTERS);
+        if (isRead) shown[name] = text(value, MAX_HEADER_CHARACTERS);
+      }
     }
-    if (dropped > 0) shown.push(["(left out)", `${dropped} more`]);
-    // fromEntries defines a key such as __proto__ instead of assigning through it.
-    return Object.fromEntries(shown);
+    if (dropped > 0) shown["(left out)"] = `${dropped} more`;
+    return shown;
   };
+}
+
+function joinedValue(value: string | readonly string[]): string {
+  if (typeof value === "string") return value;
+  return value.length === 1 ? (value[0] as string) : value.join(", ");
 }

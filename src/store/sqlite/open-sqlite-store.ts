@@ -107,14 +107,20 @@ function createStore(
   flusher: Flusher,
   { clock, path }: SqliteOptions,
 ): Store {
+  let commits = 0;
   const writer = new Writer(connection, flusher, () => {
+    commits += 1;
     if (connection.canCheckpointConcurrently) checkpointer.onCommit();
   });
   const pauseWriter: PauseWriter = (during) => writer.pause(during);
   const checkpointer = new Checkpointer(path, pauseWriter, (cause) => void flusher.markFailed(cause));
   const access = createDatabase(connection, reader, writer);
+  // Each commit of another connection empties a connection's cache. The writer's has the pages that the event's rows go to,
+  // and is free unless a handler waits.
+  const readBetween = createRecordReader(connection, flusher, () => commits);
+  const readBeside = createRecordReader(reader, flusher);
   const lookups = new Batches<PendingLookup, StoredRecord | undefined>({
-    run: createRecordReader(reader, flusher),
+    run: (given) => (connection.database.isTransaction ? readBeside(given) : readBetween(given)),
     maxConcurrentBatches: Number.POSITIVE_INFINITY,
     transientReason,
   });

@@ -6,25 +6,26 @@ import type { Flusher } from "./flusher.ts";
 
 type Lookups = readonly { readonly key: EventKey }[];
 
-/** Reads records beside the writer, and returns only those that are on the disk. */
-export function createRecordReader(connection: Connection, flusher: Flusher) {
+/**
+ * Reads records, and returns only those that are on the disk.
+ * @param ownCommits how many this connection has made: SQLite's `data_version` counts only those of the others
+ */
+export function createRecordReader(connection: Connection, flusher: Flusher, ownCommits = () => 0) {
   /** The state of the database of which all is known to be on the disk. */
-  let flushed: number | undefined;
+  let flushed: string | undefined;
   return async (lookups: Lookups): Promise<(StoredRecord | undefined)[]> => {
     const { records, version } = readNow(connection, lookups);
+    const state = `${version} ${ownCommits()}`;
     // One may have been committed a moment ago, here or by another process, and not be on the disk yet.
-    if (version !== flushed && records.some((record) => record !== undefined)) {
+    if (state !== flushed && records.some((record) => record !== undefined)) {
       await flusher.flush();
-      flushed = version;
+      flushed = state;
     }
     return records;
   };
 }
 
-/**
- * One read transaction for all: to begin one costs more than to look a record up. After each commit of the writer every page
- * has to be found again.
- */
+/** One read transaction for all: to begin one costs more than to look a record up. */
 function readNow(connection: Connection, lookups: Lookups) {
   connection.run("BEGIN");
   try {
