@@ -7,13 +7,9 @@
 import { parseArgs } from "node:util";
 import chromium from "@sparticuz/chromium";
 import { type BrowserContext, type Page, chromium as playwright } from "playwright-core";
-import { start } from "../src/app/index.ts";
-import { temporaryDatabase } from "../src/app/open-store.ts";
-import { loadConfig } from "../src/config/index.ts";
-import { capturedLog } from "../src/testing/captured-log.ts";
-import { testEnvironment } from "../src/testing/start-test-receiver.ts";
 import type { Target } from "../test/support/open-target.ts";
 import { fill, fillFailures } from "./measure/fill.ts";
+import { onNewDatabase } from "./measure/on-new-database.ts";
 import { measureStores, row } from "./measure/report.ts";
 
 const TOKEN = "measure-dashboard-token";
@@ -53,21 +49,14 @@ const browser = await playwright.launch({
 });
 
 /** @returns whether each of them met the goal */
-async function measure(dialect: Target["dialect"], server: string | undefined): Promise<boolean> {
-  const { url, remove } = await temporaryDatabase(server);
-  try {
-    const config = loadConfig({ ...testEnvironment(), ADMIN_TOKEN: TOKEN, DATABASE_URL: url });
-    const { logger } = capturedLog(config);
-    // The first start makes the schema, the second one serves.
-    await (await start(config, { logger })).stop();
-    await fill({ dialect, url }, rows);
-    await fillFailures({ dialect, url }, failures);
-    const receiver = await start(config, { logger });
+function measure(dialect: Target["dialect"], server: string | undefined): Promise<boolean> {
+  return onNewDatabase(dialect, server, TOKEN, async ({ target, serve }) => {
+    await fill(target, rows);
+    await fillFailures(target, failures);
+    const receiver = await serve();
     process.stdout.write(`\n${dialect}: ${rows} callbacks, ${failures} failures\n\n`);
     return await measurePages(receiver.adminOrigin).finally(() => receiver.stop());
-  } finally {
-    await remove();
-  }
+  });
 }
 
 async function measurePages(origin: string): Promise<boolean> {

@@ -6,13 +6,10 @@
  */
 import { parseArgs } from "node:util";
 import { createAdminClient } from "../src/admin-client/index.ts";
-import { type RunningReceiver, start } from "../src/app/index.ts";
-import { temporaryDatabase } from "../src/app/open-store.ts";
-import { loadConfig } from "../src/config/index.ts";
-import { capturedLog } from "../src/testing/captured-log.ts";
-import { testEnvironment } from "../src/testing/start-test-receiver.ts";
+import type { RunningReceiver } from "../src/app/index.ts";
 import type { Target } from "../test/support/open-target.ts";
 import { fill, fillFailures } from "./measure/fill.ts";
+import { onNewDatabase } from "./measure/on-new-database.ts";
 import { head, measureRequests, measureStores } from "./measure/report.ts";
 import { type Kind, kindsFor, kindsOfProblems } from "./measure/requests.ts";
 
@@ -30,28 +27,21 @@ const { values } = parseArgs({
 const [rows, failures, requests] = [Number(values.rows), Number(values.failures), Number(values.requests)];
 
 /** @returns whether each of them met the goal */
-async function measure(dialect: Target["dialect"], server: string | undefined): Promise<boolean> {
-  const { url, remove } = await temporaryDatabase(server);
-  try {
-    const config = loadConfig({ ...testEnvironment(), ADMIN_TOKEN: TOKEN, DATABASE_URL: url });
-    const { logger } = capturedLog(config);
-    // The first start makes the schema, the second one serves.
-    await (await start(config, { logger })).stop();
+function measure(dialect: Target["dialect"], server: string | undefined): Promise<boolean> {
+  return onNewDatabase(dialect, server, TOKEN, async ({ target, serve }) => {
     const begun = performance.now();
-    await fill({ dialect, url }, rows);
+    await fill(target, rows);
     const seconds = Math.round((performance.now() - begun) / 1_000);
     process.stdout.write(`\n${dialect}: ${rows} rows, filled in ${seconds} s\n\n`);
     const measureWith = async (kinds: readonly Kind[]) => {
-      const receiver = await start(config, { logger });
+      const receiver = await serve();
       return measureAll(receiver, kinds).finally(() => receiver.stop());
     };
     const isGoalMet = await measureWith(kindsFor(rows));
-    await fillFailures({ dialect, url }, failures);
+    await fillFailures(target, failures);
     process.stdout.write(`\n${dialect}: ${failures} failures\n\n`);
     return (await measureWith(kindsOfProblems())) && isGoalMet;
-  } finally {
-    await remove();
-  }
+  });
 }
 
 async function measureAll({ adminOrigin }: RunningReceiver, kinds: readonly Kind[]): Promise<boolean> {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   countByOutcome,
   DAY_MS,
+  isoTimeOf,
   latencyQuantile,
   OVERVIEW_RANGES,
   type OverviewRange,
@@ -44,12 +45,12 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
   const open = problems.filter(({ state }) => state === "open");
   return {
     span,
-    from: isoTime(first),
+    from: isoTimeOf(first),
     to: now.toISOString(),
     step_seconds: stepSeconds,
     buckets: Array.from({ length: steps }, (_, index) => {
       const slot = first + index * stepSeconds;
-      return { at: isoTime(slot), ...summed(bySlot.get(slot) ?? []) };
+      return { at: isoTimeOf(slot), ...summed(bySlot.get(slot) ?? []) };
     }),
     totals: summed(rows),
     failures: {
@@ -85,10 +86,6 @@ const MOST_SHOWN = 10;
 
 function summed(rows: readonly RollupSlot[]): OverviewView["totals"] {
   return { outcomes: countByOutcome(rows), p50_ms: latencyQuantile(rows, 0.5), p99_ms: latencyQuantile(rows, 0.99) };
-}
-
-function isoTime(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString();
 }
 
 /** The problems that do not resolve by themselves, the most urgent first: `#` is their number with one of the two nouns. */

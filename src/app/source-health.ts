@@ -2,6 +2,7 @@ import type { SourceHealthView } from "../admin/index.ts";
 import {
   countByOutcome,
   eventResponses,
+  isoTimeOf,
   lastCallback,
   latencyQuantile,
   OVERVIEW_RANGES,
@@ -42,7 +43,7 @@ export async function sourceHealth(
       source,
       title: title ?? null,
       state: stateOf(outcomes, quarters, from),
-      from: isoTime(from),
+      from: isoTimeOf(from),
       outcomes,
       periods: periodsOf(minutes, from),
       p99_ms: latencyQuantile(responses, 0.99),
@@ -74,8 +75,4 @@ function periodsOf(minutes: readonly RollupSlot[], from: number): Record<string,
 function firstOf(range: "hour" | "day", now: Date): number {
   const { stepSeconds, steps } = OVERVIEW_RANGES[range];
   return periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
-}
-
-function isoTime(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString();
 }

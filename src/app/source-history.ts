@@ -2,6 +2,7 @@ import type { SourceHistoryView } from "../admin/index.ts";
 import {
   eventResponses,
   highestLatency,
+  isoTimeOf,
   latencyQuantile,
   OVERVIEW_RANGES,
   type OverviewRange,
@@ -34,13 +35,13 @@ export async function sourceHistory(
   return {
     source,
     span,
-    from: isoTime(first),
+    from: isoTimeOf(first),
     to: now.toISOString(),
     step_seconds: stepSeconds,
     deadline_ms: deadlineSeconds === undefined ? null : Math.round(deadlineSeconds * 1_000),
     buckets: Array.from({ length: steps }, (_, index) => {
       const slot = first + index * stepSeconds;
-      return { at: isoTime(slot), ...latencyOf(bySlot.get(slot) ?? []) };
+      return { at: isoTimeOf(slot), ...latencyOf(bySlot.get(slot) ?? []) };
     }),
     totals: latencyOf(rows),
     slowest: slow.callbacks.map(presentSlow),
@@ -87,7 +88,7 @@ async function slowestOf(
       break;
     }
     const from = new Date(slot * 1_000 - EARLIER_MS).toISOString();
-    const period = { source, from, to: isoTime(slot + stepSeconds) };
+    const period = { source, from, to: isoTimeOf(slot + stepSeconds) };
     const searched = await sourceActivity.slowest(period, { limit: MOST_SLOW, budgetMs: BUDGET_MS });
     // Neighbouring periods overlap.
     for (const callback of searched.callbacks) found.set(callback.id, callback);
@@ -108,8 +109,4 @@ function presentSlow({ id, receivedAt, eventType, eventId, ...callback }: SlowCa
     response_status,
     processing_ms,
   };
-}
-
-function isoTime(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString();
 }

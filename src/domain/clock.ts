@@ -3,6 +3,11 @@ export interface Clock {
   now(): Date;
 }
 
+/** ISO 8601, of a time in seconds as counts have it. */
+export function isoTimeOf(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString();
+}
+
 /**
  * At most so many in a window of time, which begins with the first of them. A clock that is set back begins another one.
  * @returns whether one more, or `more`, fit in at this time; otherwise they are not counted

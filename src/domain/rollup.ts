@@ -1,3 +1,4 @@
+import { isoTimeOf } from "./clock.ts";
 import type { EventKey } from "./event.ts";
 import { getOrMake } from "./made-once.ts";
 import { AFTER_RESPONSE, type AfterResponse } from "./outcome.ts";
@@ -64,7 +65,7 @@ export function lastCallback(
   const times = counts.flatMap((count) => (count.slot === slot && count.lastAt ? [count.lastAt] : []));
   const at = times.toSorted().at(-1);
   if (at !== undefined) return { at, withinSeconds: 0 };
-  return { at: new Date(slot * 1_000).toISOString(), withinSeconds: OVERVIEW_RANGES[range].stepSeconds };
+  return { at: isoTimeOf(slot), withinSeconds: OVERVIEW_RANGES[range].stepSeconds };
 }
 
 /** How many callbacks had each outcome. */

@@ -1,3 +1,4 @@
+import { isoTimeOf } from "./clock.ts";
 import { outcomeStatus } from "./faults.ts";
 
 /** Callbacks by what their outcomes say of the signature. */
@@ -104,7 +105,7 @@ function networkOf(address: string): string {
 /** @param remedy of the newest diagnosis in the log; @param since the exact time where the log has it */
 export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, since?: string): RefusedSource {
   const { source, count, before, outcome, hourly } = counts;
-  const from = since ?? isoOf(counts.lastAuthentic);
+  const from = since ?? isoTimeOf(counts.lastAuthentic);
   const ofBefore = before.authentic + before.wrong + before.unsigned;
   const title =
     `${source}: ${count} callbacks refused (${outcome}), none authentic; ` +
@@ -113,8 +114,8 @@ export function describeRefusedSource(counts: RefusalCounts, remedy = COMPARE, s
     source,
     count,
     since: from,
-    firstSeen: isoOf(counts.firstRefused),
-    lastSeen: isoOf(counts.lastRefused),
+    firstSeen: isoTimeOf(counts.firstRefused),
+    lastSeen: isoTimeOf(counts.lastRefused),
     outcome,
     remedy,
     hourly,
@@ -134,10 +135,6 @@ export function refusalCause({ title, since }: Pick<RefusedSource, "title" | "si
 }
 
 const COMPARE = "Compare its secret with the platform's.";
-
-function isoOf(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString();
-}
 
 export function countsOf(periods: readonly PeriodCount[]): SignatureCounts {
   const counts = { authentic: 0, wrong: 0, unsigned: 0 };
