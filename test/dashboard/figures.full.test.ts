@@ -160,6 +160,57 @@ it("each source has its outcomes of the hour as bars", { timeout: LIMIT_MS }, ()
   ),
 );
 
+const FIRST_BAR = `[".bar", ".ticks span"].map((name) => document.querySelector(name)).map((found) =>
+  [found.getAttribute("href"), found.getAttribute("aria-label") ?? found.textContent])`;
+
+/** As the chart writes it. */
+function labelIn(timeZone: string, span: string, at: Date): string {
+  const part = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat("en-US", { ...options, timeZone }).format(at);
+  const time = part({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const day = `${part({ day: "2-digit" })} ${part({ month: "short" })}`;
+  if (span === "Hour") return time;
+  return span === "Month" && time.startsWith("00:") ? day : `${day} ${time}`;
+}
+
+it("the chart of the overview has an hour, a day and a month, labelled in the chosen zone", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      for (let at = 0; at < 2; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
+      await page.goto("/");
+      await signIn(page);
+      const bars = page.locator(".bar");
+      const handled = page.getByRole("list", { name: "Legend" }).getByRole("link", { name: "Handled: 2" });
+      for (const { span, count, minutes } of [
+        { span: "Hour", count: 60, minutes: 1 },
+        { span: "Day", count: 96, minutes: 15 },
+        { span: "Month", count: 180, minutes: 240 },
+      ]) {
+        await page.getByRole("radiogroup", { name: "Time range" }).getByText(span, { exact: true }).click();
+        await until(async () => (await bars.count()) === count, PATIENCE_MS);
+        await expectShown(handled);
+        for (const [button, zone] of [
+          ["UTC", "UTC"],
+          ["Local", "Asia/Kathmandu"],
+        ] as const) {
+          await page.getByRole("button", { name: button, exact: true }).click();
+          // Bar and label are read at once: with the next minute they become those of another one.
+          await until(async () => {
+            const [[href, text], [, tick]] = (await page.evaluate(FIRST_BAR)) as [[string, string], [null, string]];
+            const { searchParams } = new URL(href, receiver.adminOrigin);
+            const [from, to] = ["from", "to"].map((end) => Date.parse(searchParams.get(end) ?? "")) as [number, number];
+            const label = labelIn(zone, span, new Date(from));
+            return to - from === minutes * 60_000 && text === `${label}: no callback` && tick === label;
+          }, PATIENCE_MS);
+        }
+      }
+      expect(problems).toEqual([]);
+    },
+    { env: OPEN },
+    { ...WIDE, timezoneId: "Asia/Kathmandu" },
+  ),
+);
+
 it("legend, bars and their text have one order, and the arrow keys go from bar to bar", { timeout: LIMIT_MS }, () => {
   const { handlers } = breaking({ paid: "no row" });
   return withDashboard(

@@ -39,6 +39,10 @@ it(
   () =>
     withDashboard(
       async ({ page, receiver, problems }) => {
+        await page.goto("/");
+        await signIn(page);
+        await expectShown(page.getByText("Nothing needs attention."));
+        // The page that is open learns of all that follows.
         await call(receiver, "github", 12, {});
         await call(receiver, "github", 20, { secret: "another secret" });
         await call(receiver, "shop", 12, {});
@@ -46,8 +50,6 @@ it(
         await call(receiver, "shop", 20, { secret: "another secret", from: "198.51.100.9" });
         // The alert of the same cause is no second card.
         await execute(receiver.target, openAlert("signatures", "github"));
-        await page.goto("/");
-        await signIn(page);
         const card = page.locator(".card");
         await expectShown(card.getByText("20 refused"));
         expect(await card.count()).toBe(1);
