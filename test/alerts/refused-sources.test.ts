@@ -146,6 +146,22 @@ describeFullOnPostgres("refused callbacks on %s", (dialect) => {
       });
     }));
 
+  it("a problem of refused callbacks has the exact times of the first and the last of them, as the log has them", () =>
+    withShop(async (receiver, send, clock) => {
+      await send(5, good);
+      const [since, first, last] = [0, 10_250, 21_500].map((ms) => new Date(clock.now.getTime() + ms)) as Three;
+      for (const [at, count] of [
+        [first, 1],
+        [last, 19],
+      ] as const) {
+        clock.now = at;
+        await send(count, { secret: "another secret", from: PLATFORM });
+      }
+      const { items } = (await receiver.admin("/api/v1/problems")).body as { items: object[] };
+      const times = { since: since.toISOString(), first_seen: first.toISOString(), last_seen: last.toISOString() };
+      expect(items).toMatchObject([{ kind: "refusal", source: "shop", count: 20, ...times }]);
+    }));
+
   it("20 forged callbacks from one address beside authentic ones of a platform are no problem", () =>
     withShop(async (receiver, send, clock) => {
       await send(5, good);
@@ -168,3 +184,4 @@ describeFullOnPostgres("refused callbacks on %s", (dialect) => {
 });
 
 type Send = (count: number, how: { readonly secret: string; readonly from: string }) => Promise<void>;
+type Three = [since: Date, first: Date, last: Date];
