@@ -72,6 +72,8 @@ export interface AdminDependencies
   readonly callbackLog: CallbackLog;
   /** The configured channels of notifications, as deliveries are kept under them. */
   readonly channelNames: readonly string[];
+  /** The host that a channel sends to; null where it is not configured, and for the log. */
+  readonly channelHostOf: (channel: string) => string | null;
   readonly alertRules: AlertSettings;
   readonly replay: (key: EventKey) => Promise<ReplayResult>;
   readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;

@@ -22,7 +22,7 @@ const LEFT_OUT = view("Of a row that stands for callbacks without rows of their 
   last: time(),
 });
 
-const CLAIMED = view(
+export const CLAIMED = view(
   "Of a callback that was refused before its event was known: what its masked body and headers say, unverified. Null for all others, and where nothing of it is recognized.",
   { event_id: z.string().nullable(), event_type: z.string().nullable() },
 );

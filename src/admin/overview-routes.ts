@@ -70,9 +70,10 @@ async function readOverview(span: OverviewRange, { store, sources }: AdminDepend
     problems: {
       open: open.length,
       top: open.slice(0, MOST_SHOWN).map(({ eventType, isAtLeast, hourly, ...problem }) => {
-        const { id, kind, source, code, title, count, since } = problem;
+        const { id, kind, source, code, title, count, since, firstSeen } = problem;
         return {
           ...{ id, kind, source, event_type: eventType, code, title, count, since },
+          first_seen: firstSeen,
           at_least: isAtLeast,
           hourly: [...hourly],
         };

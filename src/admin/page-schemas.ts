@@ -261,6 +261,7 @@ export const OVERVIEW = view("What came to the receivers of this database: their
           count: z.int(),
           at_least: z.boolean().describe("Whether there are more."),
           since: time(),
+          first_seen: time(),
           hourly: hourly(),
         }),
       )

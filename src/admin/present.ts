@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { claimOf, firstLineOf, type JsonObject } from "../domain/index.ts";
+import { type Claim, claimOf, firstLineOf, type JsonObject } from "../domain/index.ts";
 import type { Mask } from "../observability/index.ts";
 import { givesUpAtOf } from "../pipeline/index.ts";
 import type { BackfillPreview } from "../retry/index.ts";
@@ -63,7 +63,7 @@ export function presentCallback(row: StoredCallback): callbacks.CallbackView {
     body: row.requestBody,
     diagnosis: row.diagnosis ?? null,
     leftOut: row.leftOut ?? null,
-    claimed: presentClaim(row),
+    claimed: presentClaim(claimOf(row)),
   });
 }
 
@@ -81,9 +81,8 @@ export function presentFound({ row, match }: FoundCallback): callbacks.FoundCall
   return { ...presentCallbackRow(row), matched: match };
 }
 
-function presentClaim(row: StoredCallback): callbacks.CallbackView["claimed"] {
-  const claim = claimOf(row);
-  return claim === undefined ? null : { event_id: claim.eventId, event_type: claim.eventType };
+export function presentClaim(claim: Claim | null | undefined): callbacks.CallbackView["claimed"] {
+  return claim == null ? null : { event_id: claim.eventId, event_type: claim.eventType };
 }
 
 const notificationFields = presenterOf(schemas.NOTIFICATION);

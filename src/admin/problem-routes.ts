@@ -5,6 +5,7 @@ import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
 import { time } from "./page-schemas.ts";
+import { presentClaim } from "./present.ts";
 import { PROBLEM, type ProblemDetailView, type ProblemListView, type ProblemView } from "./problem-schemas.ts";
 import * as input from "./request-parameters.ts";
 
@@ -71,7 +72,7 @@ const UNMUTE = operation({
 const MOST_MUTED_MS = 90 * 86_400_000;
 
 export function registerProblems(app: FastifyInstance, deps: AdminDependencies): void {
-  const { store, clock, log, channelNames } = deps;
+  const { store, clock, log, channelNames, channelHostOf } = deps;
   // A source that refuses its callbacks is found by their counts and their rows.
   const flush = () => Promise.all([deps.flushRollups(), deps.callbackLog.flush()]);
   const find = async (id: string) => {
@@ -99,9 +100,11 @@ export function registerProblems(app: FastifyInstance, deps: AdminDependencies):
     const { rows, next } = await store.problemEvents.search(problem, page);
     return {
       problem: presentProblem(problem),
+      channel_host: problem.kind === "delivery" ? channelHostOf(problem.source) : null,
       events: rows.map(({ id: _, ...row }) => ({
         ...{ at: row.at, source: row.source, event_id: row.eventId, event_type: row.eventType, state: row.state },
-        ...{ error: row.error, callback_id: row.callbackId, notification_id: row.notificationId },
+        ...{ error: row.error, callback_id: row.callbackId, claimed: presentClaim(row.claim) },
+        ...{ notification_id: row.notificationId, topic: row.topic, alert: row.alert },
       })),
       next_cursor: input.cursorAt(next),
     };

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { PROBLEM_KINDS, PROBLEM_STATES } from "../domain/index.ts";
+import { ALERT } from "./alert-schemas.ts";
+import { CLAIMED } from "./callback-schemas.ts";
 import { hourly } from "./hourly-counts.ts";
 import { time, view } from "./page-schemas.ts";
 
@@ -47,11 +49,22 @@ const PROBLEM_EVENT = z.strictObject({
   state: z.string().describe("Of the failure, or the delivery; the outcome of a callback."),
   error: z.string().nullable().describe("Its first line, secrets masked."),
   callback_id: z.int().nullable(),
+  claimed: CLAIMED.nullable(),
   notification_id: z.int().nullable(),
+  topic: z.string().nullable().describe("Of the notification."),
+  alert: ALERT.pick({ kind: true, source: true, subject: true })
+    .nullable()
+    .describe("Of a notification that an alert sent, which belongs to no event."),
 });
 
 export const PROBLEM_DETAIL = view("A problem, and a page of its events, newest first.", {
   problem: PROBLEM,
+  channel_host: z
+    .string()
+    .nullable()
+    .describe(
+      "Where the channel of failed deliveries sends to; null for other problems, and where it is not configured.",
+    ),
   events: z.array(PROBLEM_EVENT),
   next_cursor: z.string().nullable().describe("Pass it as `cursor` for the next, older page; null on the last one."),
 });

@@ -1,5 +1,5 @@
 import { type Backfills, createEmbeddedAdmin } from "../admin/index.ts";
-import { configuredChannelNames } from "../configured/index.ts";
+import { channelHost, configuredChannelNames } from "../configured/index.ts";
 import type { PayloadCondition } from "../domain/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import {
@@ -29,6 +29,7 @@ export async function adminParts(assembled: Assembled, isApplication = false) {
     sources: createSources(assembled),
     installation: createInstallation(assembled, isApplication),
     channelNames: configuredChannelNames(config),
+    channelHostOf: (channel: string) => channelHost(channel, config),
     alertRules: config.alerts,
     about: { environment: config.environment, version: await packageVersion() },
     ...receiver,

@@ -64,6 +64,19 @@ export function configuredChannelNames({ notifications }: Config): string[] {
   ];
 }
 
+/** Of a channel's address only the host: its path may be the secret that allows posting there. */
+export function channelHost(channel: string, { notifications }: Pick<Config, "notifications">): string | null {
+  const { webhook, email, alertChannels } = notifications;
+  const { pagerDuty, ...chats } = alertChannels;
+  const urls: Readonly<Record<string, string | null | undefined>> = {
+    ...chats,
+    [WEBHOOK_DESTINATION]: webhook?.url,
+    [PAGERDUTY_DESTINATION]: pagerDuty?.url,
+    ...Object.fromEntries(email === null ? [] : emailDestinations(email.to).map((name) => [name, email.url])),
+  };
+  return URL.parse(urls[channel] ?? "")?.host ?? null;
+}
+
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**

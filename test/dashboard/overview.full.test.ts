@@ -52,6 +52,11 @@ it(
         await execute(receiver.target, openAlert("signatures", "github"));
         const card = page.locator(".card");
         await expectShown(card.getByText("20 refused"));
+        // Since the first refused one, as in its panel and in the list.
+        const { items } = (await receiver.admin("/api/v1/callbacks?outcome=refused&source=github")).body as {
+          items: { timestamp: string }[];
+        };
+        expect(await card.locator("time").getAttribute("datetime")).toBe(items.at(-1)?.timestamp);
         expect(await card.count()).toBe(1);
         // The cause has the name that it has on every page.
         expect(await card.textContent()).toMatch(/github.*Signature mismatch: None authentic.*since/);
@@ -61,7 +66,11 @@ it(
         await expectShown(panel.getByText("X-Signature").first());
         await expectShown(panel.getByText("Last good at"));
         await expectShown(panel.getByText(/203\.0\.113/));
-        await panel.getByRole("link", { name: "20 callbacks in Activity" }).click();
+        // The rows have the type and the id that Activity shows, marked as unverified.
+        await expectShown(panel.getByRole("listitem").filter({ hasText: "order" }).getByText("unverified").first());
+        await expectShown(panel.getByRole("link", { name: "github-14-19" }));
+        await expectShown(panel.getByRole("heading", { name: "20 callbacks", exact: true }));
+        await panel.getByRole("link", { name: "View in Activity" }).click();
         await until(async () => (await page.locator(".activity-row").count()) === 20, PATIENCE_MS);
         await page.locator(".activity-row").first().click();
         const refused = page.getByRole("complementary", { name: "Callback" });

@@ -24,7 +24,10 @@ const WITH_CHANNEL = {
   },
   outboxPollMs: 20,
 };
-const MESSAGE = { topic: "alert.failure_exhausted", payload: { title: "Events failed", message: "3 events failed" } };
+const MESSAGE = {
+  topic: "alert.failure_exhausted",
+  payload: { source: "billing", event_type: "invoice.paid", title: "Events failed", message: "3 events failed" },
+};
 
 it(
   "the configuration shows what is set with its origin, finds a line of all, and shows no secret",
@@ -145,6 +148,13 @@ it(
       expect(await sent.getByRole("link", { name: "webhook, not delivered" }).getAttribute("href")).toMatch(
         /\/problems\?kind=delivery&source=webhook$/,
       );
+      // The problem has the alert in words, and the host of the channel without the rest of its address.
+      await sent.getByRole("link", { name: "webhook, not delivered" }).click();
+      await page.locator(".problem-row .cell-what").click();
+      const problem = page.getByRole("complementary", { name: "Problem" });
+      await expectShown(problem.getByText("127.0.0.1:9", { exact: true }));
+      expect(await problem.textContent()).not.toContain("/hook");
+      await problem.getByRole("link", { name: "Alert: Failed events, billing invoice.paid" }).click();
       // Each kind says whether it is on, when it last started, when it starts, and how it is switched on.
       await expectShown(
         page.getByRole("row", { name: /^Off Failed events .* \d\d:\d\d An event of a type has failed / }),

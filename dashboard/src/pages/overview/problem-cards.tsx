@@ -81,7 +81,7 @@ function causeOf(problem: Parameters<typeof problemCause>[0]): string {
 }
 
 function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {
-  const { id, kind, count, at_least, since, hourly } = problem;
+  const { id, kind, count, at_least, first_seen, hourly } = problem;
   const cause = causeOf(problem);
   const { label, tone, step } = KINDS[kind] ?? { label: kind, tone: "failed", step: "Open" };
   const mayChange = useMayChange();
@@ -102,7 +102,7 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
           {cause}
         </PageLink>
       }
-      since={since}
+      since={first_seen}
       step={step}
       action={
         mayChange && (

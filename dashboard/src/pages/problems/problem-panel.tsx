@@ -1,13 +1,11 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { FailureView, ProblemDetailView, ProblemView } from "oncehook/admin-client";
-import { type ReactNode, useState } from "react";
+import type { ProblemDetailView, ProblemView } from "oncehook/admin-client";
+import { useState } from "react";
 import { api } from "../../client.ts";
 import { FailureActionResult, type FinishedReplay } from "../../panel/failure-action-result.tsx";
 import { OfSource } from "../../panel/of-source.tsx";
-import { openOf } from "../../panel/opened.ts";
 import { PanelFrame } from "../../panel/panel-frame.tsx";
-import { PageLink } from "../../parts/page-link.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { plain } from "../../parts/plain-message.ts";
 import { problemCause } from "../../parts/problem-cause.ts";
@@ -15,8 +13,8 @@ import { sourceOrChannel } from "../../parts/problem-steps.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
 import { actorName } from "../../session.ts";
-import { type EventLine, EventLines } from "./event-lines.tsx";
 import { ProblemActions } from "./problem-actions.tsx";
+import { ProblemEvents } from "./problem-events.tsx";
 import { ProblemStack } from "./problem-stack.tsx";
 import { COUNT, problemEvents, problemOutcome } from "./problem-text.ts";
 import { RefusalFacts } from "./refusal-facts.tsx";
@@ -54,14 +52,14 @@ export function ProblemPanel({ id, close }: Props) {
       {detail.isPending && <Loading what="the problem" />}
       {problem !== undefined && (
         <>
-          <Summary problem={problem} />
+          <Summary problem={problem} host={newest?.channel_host ?? null} />
           <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
           <ProblemActions problem={problem} onDone={setMessage} onReplay={setReplayed} />
           <div className="panel-content">
             {replay !== undefined && <ReplayResult replay={replay} isInProblem />}
             {problem.kind === "refusal" && <RefusalFacts problem={problem} newest={events[0]} />}
             {problem.kind === "failure" && problem.count > 0 && <ProblemStack id={id} />}
-            <Events problem={problem} events={events} />
+            <ProblemEvents problem={problem} events={events} />
             {detail.hasNextPage && (
               <Button variant="default" loading={detail.isFetchingNextPage} onClick={() => void detail.fetchNextPage()}>
                 Load more
@@ -98,9 +96,15 @@ function Title({ problem }: { readonly problem: ProblemView }) {
   );
 }
 
+interface SummaryProps {
+  readonly problem: ProblemView;
+  /** Of the channel of failed deliveries. */
+  readonly host: string | null;
+}
+
 /** The state of the problem in a sentence, and its remedy. */
-function Summary({ problem }: { readonly problem: ProblemView }) {
-  const { state, resolved_at, muted_until, muted_by, mute_reason, remedy, hourly, since, last_seen } = problem;
+function Summary({ problem, host }: SummaryProps) {
+  const { state, resolved_at, muted_until, muted_by, mute_reason, remedy, hourly, first_seen, last_seen } = problem;
   const { tone, label } = problemOutcome(problem);
   if (state === "resolved")
     return (
@@ -114,11 +118,16 @@ function Summary({ problem }: { readonly problem: ProblemView }) {
   return (
     <section className="result-line" data-tone={tone} aria-label="What is wrong">
       <p>
-        {problemEvents(problem)} {problem.kind === "delivery" ? "failed" : label} since <Time at={since} relative />,
-        the last one at <Time at={last_seen} />
+        {problemEvents(problem)} {problem.kind === "delivery" ? "failed" : label} since{" "}
+        <Time at={first_seen} relative />, the last one at <Time at={last_seen} />
       </p>
       {problem.kind === "failure" && <Retries problem={problem} />}
       <p>{problemCause(problem).why}</p>
+      {host !== null && (
+        <p>
+          Host of the channel: <code>{host}</code>
+        </p>
+      )}
       {remedy !== null && <p className="remedy">{plain(remedy)}</p>}
       {state === "muted" && (
         <p>
@@ -150,87 +159,4 @@ function Retries({ problem: { id, states } }: { readonly problem: ProblemView })
       )}
     </p>
   );
-}
-
-const EVENT_HEADS = {
-  failure: ["Failed at", "Event", "Next retry"],
-  refusal: ["Received at", "Callback", "Reason"],
-  delivery: ["Failed at", "Event", "Error"],
-} as const;
-
-interface EventsProps {
-  readonly problem: ProblemView;
-  readonly events: ProblemDetailView["events"];
-}
-
-function Events({ problem, events }: EventsProps) {
-  const isFailure = problem.kind === "failure";
-  const { data = [] } = useFailures(problem.id, isFailure);
-  const failures = new Map(data.map((failure) => [openOf(failure), failure]));
-  if (events.length === 0) return null;
-  return (
-    <section>
-      <h3>
-        {problem.kind === "refusal" ? (
-          <PageLink to="/activity" search={{ source: problem.source, outcome: "refused", from: problem.since }}>
-            {problemEvents(problem)} in Activity
-          </PageLink>
-        ) : (
-          problemEvents(problem)
-        )}
-      </h3>
-      <EventLines
-        label="Events of this problem"
-        heads={EVENT_HEADS[problem.kind]}
-        lines={events.map((event, index) => {
-          const line = lineOf(event, index, events[0]?.error);
-          return isFailure ? { ...line, note: <Attempts failure={failures.get(line.open)} /> } : line;
-        })}
-      />
-    </section>
-  );
-}
-
-function Attempts({ failure }: { readonly failure: FailureView | undefined }): ReactNode {
-  if (failure === undefined) return null;
-  const { attempts, state, next_attempt_at } = failure;
-  return (
-    <>
-      <span className="wide">Attempt {attempts}</span>
-      {state === "exhausted" && <Words>retries exhausted</Words>}
-      {state === "rejected" && <Words>rejected</Words>}
-      {state === "waiting" && next_attempt_at !== null && (
-        <>
-          <span className="wide">, retry </span>
-          <Time at={next_attempt_at} isShort />
-        </>
-      )}
-    </>
-  );
-}
-
-/** Behind the number of attempts, for which a telephone has no room. */
-function Words({ children }: { readonly children: string }) {
-  return (
-    <>
-      <span className="wide">, </span>
-      {children}
-    </>
-  );
-}
-
-type ProblemEvent = ProblemDetailView["events"][number];
-
-/** @param newest the error of the newest event, which stands above the lines */
-function lineOf(event: ProblemEvent, index: number, newest: string | null = null): EventLine {
-  const { at, source, event_id, error, callback_id, notification_id } = event;
-  const hasEvent = source !== null && event_id !== null && callback_id === null;
-  return {
-    key: `${callback_id ?? notification_id ?? event_id} ${index}`,
-    at,
-    name: event_id ?? `Callback ${callback_id}`,
-    open: hasEvent ? openOf({ source, event_id }) : String(callback_id),
-    note: error === null || error === newest ? undefined : plain(error),
-    title: error ?? undefined,
-  };
 }

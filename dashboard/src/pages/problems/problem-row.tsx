@@ -33,7 +33,7 @@ interface Props extends RowPlace {
 
 /** One cause in one line. */
 export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen, mayChange, open }: Props) {
-  const { id, kind, state, hourly, since, first_seen, last_seen } = problem;
+  const { id, kind, state, hourly, first_seen, last_seen } = problem;
   const { label, tone } = problemOutcome(problem);
   const { what, why } = problemCause(problem);
   const place = sourceOrChannel(problem);
@@ -56,7 +56,7 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
       </Cell>
       <Cell name="count">{state === "resolved" ? "–" : countText(problem)}</Cell>
       <Cell name="first">
-        <Age at={kind === "refusal" ? since : first_seen} />
+        <Age at={first_seen} />
       </Cell>
       <Cell name="last">
         <Age at={last_seen} />
