@@ -23,7 +23,7 @@ const ADDRESS = z.strictObject({
 const SECRET = z.strictObject({
   name: z.string().describe("The variable or the source, with the secret's number where it holds several."),
   is_previous: z.boolean().describe("Whether it is on its way out."),
-  last_used_at: time().nullable(),
+  last_used_at: time().nullable().describe("Noted once a minute: its last use was at most a minute later."),
   can_retire: z.boolean().describe("Of a previous one: whether it can be deleted."),
   unused_since: time().nullable().describe("Of a previous one: since when it verified nothing; null if not known."),
   advice: z.string().nullable().describe("Of a previous one: whether it can go."),

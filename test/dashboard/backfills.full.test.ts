@@ -66,6 +66,8 @@ it("a backfill is run dry over a sample, started, and followed to its counts", {
     expect(await receiver.count("oncehook_records", "source = 'shop#audit'")).toBe(0);
     await dialog.getByRole("button", { name: "Start with 6 events" }).click();
     await expectShown(panelOf(page).getByText(/^Running: 6 accepted/));
+    // The handler has its name, with its types as soon as one is accepted.
+    await expectShown(page.locator(".backfill-row", { hasText: /audit · \S+ of shop/ }));
     await until(async () => (await receiver.count("oncehook_records", "source = 'shop#audit'")) === 5, 60_000);
     expect(await receiver.count("oncehook_failures", "source = 'shop#audit'")).toBe(1);
     expect(await violations(page)).toEqual([]);

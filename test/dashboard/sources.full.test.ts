@@ -191,6 +191,9 @@ it("the secret that can go is named one click from the overview, and so is the p
       await signIn(page);
       await page.getByRole("link", { name: "stripe", exact: true }).click();
       const secrets = page.getByRole("region", { name: "Secrets", exact: true });
+      // A use is noted once a minute: no second is shown that might be another.
+      await expectShown(secrets.getByText("Verified within the last minute"));
+      await expectShown(secrets.getByText(/^Last verified between .* and \d\d:\d\d$/));
       await expectShown(
         secrets.getByText("Delete STRIPE_SECRET_PREVIOUS: unused for 8 days, Stripe retries for 3 days."),
       );

@@ -47,6 +47,7 @@ export const STORAGE = view("What is stored, and for how long.", {
         "originals",
         "records",
         "failures",
+        "attempts",
         "notifications",
         "replays",
         "statements",

@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
+import type { BackfillView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { PanelFrame } from "../../panel/panel-frame.tsx";
+import { handlerName } from "../../parts/handler-name.ts";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { BackfillProgress } from "./backfill-progress.tsx";
@@ -20,11 +22,10 @@ export function BackfillPanel({ id, close }: Props) {
     refetchInterval: ({ state: { data } }) => (data?.ended_at === null ? EVERY_MS : false),
   });
   const { data } = backfill;
-  const title = data === undefined ? "Backfill" : `History of ${data.handler}`;
   return (
     <PanelFrame
       label="Backfill"
-      title={title}
+      title={data === undefined ? "Backfill" : <Title backfill={data} />}
       beside={data !== undefined && <Time at={data.started_at} relative />}
       close={close}
     >
@@ -38,5 +39,14 @@ export function BackfillPanel({ id, close }: Props) {
         </div>
       )}
     </PanelFrame>
+  );
+}
+
+function Title({ backfill }: { readonly backfill: BackfillView }) {
+  const { name, of } = handlerName(backfill);
+  return (
+    <>
+      {name} <span className="quiet">· {of}</span>
+    </>
   );
 }

@@ -50,6 +50,7 @@ function BackfillFacts({ backfill }: Props) {
     <Facts
       isShort
       of={[
+        ["Handler", <code key="handler">{handler}</code>],
         [
           "Callbacks",
           <PageLink
@@ -58,7 +59,7 @@ function BackfillFacts({ backfill }: Props) {
             search={{ source: handler.split("#", 1)[0], from: since }}
             underline="hover"
           >
-            {handler}
+            View in Activity
           </PageLink>,
         ],
         ["Events since", <Time key="since" at={since} />],

@@ -3,6 +3,7 @@ import { getRouteApi, useParams } from "@tanstack/react-router";
 import type { BackfillView } from "oncehook/admin-client";
 import { useCallback, useRef, useState } from "react";
 import { api } from "../../client.ts";
+import { handlerName } from "../../parts/handler-name.ts";
 import { itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
 import { ListEnd } from "../../parts/list-end.tsx";
 import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
@@ -100,7 +101,8 @@ interface RowProps extends RowPlace {
 }
 
 function BackfillRow({ backfill, index, top, isOpen }: RowProps) {
-  const { id, handler, event_type, started_at, created_by, accepted, already_taken, ended_at } = backfill;
+  const { id, started_at, created_by, accepted, already_taken, ended_at } = backfill;
+  const { name, of } = handlerName(backfill);
   return (
     <ListRow id={id} index={index} top={top} className="replay-row backfill-row" isOpen={isOpen}>
       <Cell name="state">
@@ -108,8 +110,8 @@ function BackfillRow({ backfill, index, top, isOpen }: RowProps) {
           {WORK_STATES[backfill.state]}
         </span>
       </Cell>
-      <Cell name="what">
-        {handler} {event_type !== null && <span className="quiet">{event_type}</span>}
+      <Cell name="what" title={backfill.handler}>
+        {name} <span className="quiet">· {of}</span>
       </Cell>
       <Cell name="first">
         <Time at={started_at} isShort />

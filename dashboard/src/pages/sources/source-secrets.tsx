@@ -1,5 +1,6 @@
+import { LastCallbackText } from "../../parts/last-callback.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useIsPast } from "../../parts/time.tsx";
 import type { SourceView } from "../../views.ts";
 import { counted, retryText } from "./retry-text.ts";
 import { TenantSecrets } from "./tenant-secrets.tsx";
@@ -33,13 +34,7 @@ export function SourceSecrets({ source: described }: { readonly source: SourceVi
           <li key={secret.name}>
             <span className="secret-name">{secret.name}</span>
             <span className="quiet">
-              {secret.last_used_at === null ? (
-                "Not used yet"
-              ) : (
-                <>
-                  Verified at <Time at={secret.last_used_at} isShort relative />
-                </>
-              )}
+              {secret.last_used_at === null ? "Not used yet" : <LastUse at={secret.last_used_at} />}
             </span>
             {secret.is_previous && <Advice secret={secret} source={described} />}
           </li>
@@ -55,6 +50,19 @@ export function SourceSecrets({ source: described }: { readonly source: SourceVi
       )}
       {has_tenant_secrets && <TenantSecrets source={source} />}
     </section>
+  );
+}
+
+const NOTED_SECONDS = 60;
+
+/** Uses are noted once a minute: the note stands for all of the minute after it. */
+function LastUse({ at }: { readonly at: string }) {
+  const isOver = useIsPast(Date.parse(at) + NOTED_SECONDS * 1_000);
+  if (!isOver) return "Verified within the last minute";
+  return (
+    <>
+      Last verified <LastCallbackText last_callback_at={at} last_callback_within_seconds={NOTED_SECONDS} />
+    </>
   );
 }
 
