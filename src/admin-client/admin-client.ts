@@ -96,8 +96,9 @@ export function createAdminClient(options: AdminClientOptions) {
       suggest: (q: string) =>
         request<{ readonly items: readonly api.SuggestionView[] }>("GET", "search/suggestions", { query: { q } }),
     },
-    overview: (span: api.OverviewView["span"] = "hour") =>
-      request<api.OverviewView>("GET", "overview", { query: { span } }),
+    /** @param source of which `buckets` and `totals` are; undefined for all */
+    overview: (span: api.OverviewView["span"] = "hour", source?: string) =>
+      request<api.OverviewView>("GET", "overview", { query: { span, ...(source !== undefined && { source }) } }),
     events: {
       /** Newest first. A page may have few items, or none, and still a cursor that goes on looking. */
       list: (query: PageParams & EventFilter = {}) => request<api.PageOf<api.EventView>>("GET", "events", { query }),

@@ -16,25 +16,36 @@ import type { AdminDependencies } from "./admin-dependencies.ts";
 import { presentAlert } from "./alert-schemas.ts";
 import { operation } from "./operation.ts";
 import type { OverviewView } from "./page-schemas.ts";
+import * as input from "./request-parameters.ts";
 
 const OVERVIEW = operation({
   summary: "Outcomes, latency, and what needs attention",
-  querystring: { span: z.enum(["hour", "day", "month"]).default("hour") },
+  querystring: {
+    span: z.enum(["hour", "day", "month"]).default("hour"),
+    source: input.filterText("Only `buckets` and `totals` of this source; the rest is of all."),
+  },
   responses: { 200: ["The overview.", "Overview"] },
 });
 
 export function registerOverview(app: FastifyInstance, deps: AdminDependencies): void {
-  app.get("/api/v1/overview", OVERVIEW, async ({ query: { span } }): Promise<OverviewView> => {
+  app.get("/api/v1/overview", OVERVIEW, async ({ query: { span, source } }): Promise<OverviewView> => {
     // The counts include the responses of this process up to now; those of others are some seconds behind.
     await deps.flushRollups();
-    return readOverview(span, deps, deps.clock.now());
+    return readOverview({ span, source }, deps, deps.clock.now());
   });
 }
 
-async function readOverview(span: OverviewRange, { store, sources }: AdminDependencies, now: Date) {
+interface Counted {
+  readonly span: OverviewRange;
+  /** Undefined for all sources. */
+  readonly source: string | undefined;
+}
+
+async function readOverview({ span, source }: Counted, { store, sources }: AdminDependencies, now: Date) {
   const { stepSeconds, steps } = OVERVIEW_RANGES[span];
   const first = periodStart(now, stepSeconds) - (steps - 1) * stepSeconds;
-  const rows = await store.rollups.list(span, first);
+  const { rollups } = store;
+  const rows = await (source === undefined ? rollups.list(span, first) : rollups.ofSource(span, first, source));
   const bySlot = Map.groupBy(rows, ({ slot }) => slot);
   const stored = (await store.alerts.list()).map((alert) => presentAlert(alert, now));
   const alerts = stored.filter(({ state }) => state !== "resolved");

@@ -20,8 +20,8 @@ const broken = defineHandler({
     throw new Error("down");
   },
 });
-const overviewOf = ({ adminOrigin }: TestReceiver, span: "hour" | "day" | "month" = "hour") =>
-  createAdminClient({ origin: adminOrigin, token: TOKEN }).overview(span);
+const overviewOf = ({ adminOrigin }: TestReceiver, span: "hour" | "day" | "month" = "hour", source?: string) =>
+  createAdminClient({ origin: adminOrigin, token: TOKEN }).overview(span, source);
 
 describeFullOnPostgres("the overview on %s", (dialect) => {
   it("the overview counts outcomes and latencies, in every period of the span", () => {
@@ -55,6 +55,8 @@ describeFullOnPostgres("the overview on %s", (dialect) => {
         for (const span of ["hour", "day", "month"] as const) {
           const { totals, buckets } = await overviewOf(receiver, span);
           expect([span, totals.outcomes]).toEqual([span, outcomes]);
+          const ofSources = await Promise.all(["platform", "other"].map((one) => overviewOf(receiver, span, one)));
+          expect(ofSources.map((one) => one.totals.outcomes)).toEqual([outcomes, {}]);
           expect(totals.p50_ms).toBeGreaterThan(0);
           expect(Date.parse(String(buckets.at(-1)?.at))).toBeLessThanOrEqual(now);
         }

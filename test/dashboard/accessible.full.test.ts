@@ -99,7 +99,7 @@ async function seeDialogs(scene: Scene): Promise<void> {
   await expectShown(failed.getByText(/^evt_2 was run now: /));
   await looks.at("result of a replay", "aside");
   await go(page, ["/activity?source=shop", "Activity"]);
-  await see("Run again…");
+  await see("Run all handled again…");
   await see("Status");
   await see(/^Time/);
   await see("Admin token, operator");

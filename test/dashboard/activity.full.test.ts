@@ -214,6 +214,13 @@ it(
         await expectShown(page.getByRole("button", { name: "Outcome Handled", exact: true }));
         await expectShown(counts.getByRole("button", { name: "Refused 2", pressed: false }));
         await expectShown(counts.getByText("Last 30 days"));
+        // A source has counts too. Of values there are none: the results so far are counted.
+        await page.goto("/activity?source=platform");
+        await expectShown(counts.getByRole("button", { name: "All 3", exact: true, pressed: true }));
+        await expectShown(counts.getByRole("button", { name: "Refused 2", pressed: false }));
+        await expectShown(counts.getByText("Last 30 days"));
+        await page.goto("/activity?q=evt_good&since=24h");
+        await expectShown(counts.getByText("1 result, Last 24 hours"));
         await page.goto("/activity?outcome=duplicate");
         await expectShown(counts.getByRole("button", { name: "Duplicates 0", pressed: true }));
         await expectShown(counts.getByRole("button", { name: "Refused 2", pressed: false }));

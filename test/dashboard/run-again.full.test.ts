@@ -100,7 +100,7 @@ it("yesterday's orders run again through the mended handler in at most six click
       await page.keyboard.press("/");
       await page.keyboard.type("source:shop since:1d");
       await page.keyboard.press("Enter");
-      await click(page.getByRole("button", { name: "Run again…" }));
+      await click(page.getByRole("button", { name: "Run all handled again…" }));
       const dialog = page.getByRole("dialog");
       await expectShown(dialog.getByText("insert into taxes"));
       expect(await violations(page)).toEqual([]);

@@ -53,7 +53,13 @@ function isGroup(outcome: string): outcome is keyof typeof GROUPS {
   return outcome in GROUPS;
 }
 
-/** Whether the list is narrowed by anything but a time preset and outcomes. */
-export function isNarrowed({ open: _open, since: _since, outcome: _outcome, ...others }: ActivitySearch): boolean {
+/** Whether the list is narrowed by anything but a source, a time preset and outcomes. */
+export function isNarrowed({
+  open: _open,
+  source: _source,
+  since: _since,
+  outcome: _outcome,
+  ...others
+}: ActivitySearch): boolean {
   return Object.values(others).some((value) => value !== undefined);
 }

@@ -67,10 +67,14 @@ export function ActivityPage() {
               handle.current?.scrollToTop();
             }}
           />
-          {filters !== undefined && <RunAgainAll filters={filters} />}
-          {filters !== undefined && <ExportLinks filters={filters} />}
+          {filters !== undefined && (
+            <div className="title-actions">
+              <RunAgainAll filters={filters} />
+              <ExportLinks filters={filters} />
+            </div>
+          )}
         </PageTitle>
-        <OutcomeCounts search={search} change={change} />
+        <OutcomeCounts search={search} change={change} shown={rows.length} hasMore={list.hasNextPage} />
         <FilterBar search={search} change={change} />
       </div>
       <div className="list-body">

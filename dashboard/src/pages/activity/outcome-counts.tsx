@@ -1,8 +1,10 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { type OutcomeCounts as Counts, outcomeCounts, outcomeGroup } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { COUNTED_OUTCOMES, countOfAll, GROUPS } from "../../parts/outcome-groups.ts";
+import { useTimeZone } from "../../parts/time-zone.tsx";
 import { type ActivitySearch, isNarrowed, TIME_PRESETS } from "./activity-filters.ts";
+import { timeLabel } from "./time-chip.tsx";
 
 const EVERY_MS = 15_000;
 const COUNT = new Intl.NumberFormat();
@@ -10,11 +12,15 @@ const COUNT = new Intl.NumberFormat();
 interface Props {
   readonly search: ActivitySearch;
   readonly change: (next: ActivitySearch) => void;
+  /** The rows of the list so far. */
+  readonly shown: number;
+  readonly hasMore: boolean;
 }
 
-/** How callbacks of the chosen time ended; each number is a filter. */
-export function OutcomeCounts({ search, change }: Props) {
+/** How callbacks of the chosen source and time ended; each number is a filter. Of others, how many are shown. */
+export function OutcomeCounts({ search, change, shown, hasMore }: Props) {
   const counts = useCounts(search);
+  const time = timeLabel(search, useTimeZone());
   const chosen = groupOf(search.outcome);
   const choose = (outcome: string | undefined) => change({ outcome, status: undefined });
   const isAll = (search.outcome ?? COUNTED_OUTCOMES) === COUNTED_OUTCOMES && search.status === undefined;
@@ -42,9 +48,16 @@ export function OutcomeCounts({ search, change }: Props) {
           {counts !== undefined && <span className="number">{COUNT.format(counts[name])}</span>}
         </button>
       ))}
-      {counts !== undefined && <span className="counts-time">{presetOf(search.since)?.label}</span>}
+      <span className="counts-time">
+        {isCounted(search) ? presetOf(search.since)?.label : `${resultsText(shown, hasMore)}, ${time ?? "whole log"}`}
+      </span>
     </fieldset>
   );
+}
+
+function resultsText(shown: number, hasMore: boolean): string {
+  const results = shown === 1 ? "1 result" : `${COUNT.format(shown)} results`;
+  return hasMore ? `${results} so far` : results;
 }
 
 /** The group that is chosen, or has the chosen outcome: `success` is one of those that were handled. */
@@ -61,17 +74,23 @@ function presetOf(since = "30d") {
   return TIME_PRESETS.find(({ value }) => value === since);
 }
 
-/** The receiver's counts; undefined where it counts only more than these filters select. */
+/** False where the receiver counts only more than these filters select. */
+function isCounted(search: ActivitySearch): boolean {
+  return presetOf(search.since)?.span !== undefined && !isNarrowed(search);
+}
+
+/** Undefined until they are read, and where there are none. */
 function useCounts(search: ActivitySearch): Counts | undefined {
+  const { source } = search;
   const span = presetOf(search.since)?.span;
-  const isCounted = span !== undefined && !isNarrowed(search);
   const { data } = useQuery({
-    queryKey: ["overview", "counts", span],
-    queryFn: async () => outcomeCounts((await api.overview(span)).totals.outcomes),
-    enabled: isCounted,
+    queryKey: ["overview", "counts", span, source],
+    queryFn: async () => outcomeCounts((await api.overview(span, source)).totals.outcomes),
+    enabled: isCounted(search),
     refetchInterval: EVERY_MS,
     refetchOnWindowFocus: false,
-    placeholderData: keepPreviousData,
+    // Numbers of another source would be wrong ones.
+    placeholderData: (before, query) => (query?.queryKey[3] === source ? before : undefined),
   });
-  return isCounted ? data : undefined;
+  return isCounted(search) ? data : undefined;
 }

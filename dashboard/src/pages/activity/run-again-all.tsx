@@ -24,7 +24,7 @@ export function RunAgainAll({ filters }: { readonly filters: CallbackFilters }) 
   return (
     <>
       <Button size="compact-sm" variant="default" onClick={open}>
-        Run again…
+        Run all handled again…
       </Button>
       <Dialog isOpen={isOpen} close={dialog.close} title="Run handled events again" size="xl">
         {trial.isPending && <Loading what="the dry run" />}

@@ -16,7 +16,7 @@ export function TimeChip({ search, change }: Props) {
   const apply = (next: Pick<ActivitySearch, "since" | "from" | "to">) =>
     change({ since: undefined, from: undefined, to: undefined, ...next });
   return (
-    <Chip label="Time" value={labelOf(search, zone)} clear={() => apply({})}>
+    <Chip label="Time" value={timeLabel(search, zone)} clear={() => apply({})}>
       {(close) => (
         <>
           <ul className="chip-options">
@@ -64,7 +64,8 @@ export function TimeChip({ search, change }: Props) {
   );
 }
 
-function labelOf({ since, from, to }: ActivitySearch, zone: TimeZone): string | undefined {
+/** The chosen time in words; undefined without one. */
+export function timeLabel({ since, from, to }: ActivitySearch, zone: TimeZone): string | undefined {
   const preset = TIME_PRESETS.find(({ value }) => value === since);
   if (preset !== undefined) return preset.label;
   if (since !== undefined) return `Last ${since}`;
