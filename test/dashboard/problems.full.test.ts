@@ -126,6 +126,9 @@ it("a mute takes two clicks, shows by whom and until when, is audited, and can b
     expect(items).toHaveLength(1);
     await panelOf(page).getByRole("button", { name: "Unmute" }).click();
     await expectShown(panelOf(page).getByRole("button", { name: "Mute", exact: true }));
+    // The audit log names the problem by its cause.
+    await page.goto("/settings/audit?action=problem.mute");
+    await expectShown(page.getByRole("link", { name: "paid of platform" }));
   });
 });
 

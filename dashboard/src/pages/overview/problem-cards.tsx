@@ -8,7 +8,7 @@ import { MuteButton } from "../../parts/mute-button.tsx";
 import type { Tone } from "../../parts/outcome.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { problemCause } from "../../parts/problem-cause.ts";
-import { PROBLEM_STEPS, sourceOrChannel } from "../../parts/problem-steps.ts";
+import { PROBLEM_STEPS } from "../../parts/problem-steps.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Time } from "../../parts/time.tsx";
 import { actorName, useMayChange } from "../../session.ts";
@@ -81,7 +81,7 @@ function causeOf(problem: Parameters<typeof problemCause>[0]): string {
 }
 
 function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["top"][number] }) {
-  const { id, kind, count, at_least, first_seen, hourly } = problem;
+  const { id, kind, source, count, at_least, first_seen, hourly } = problem;
   const cause = causeOf(problem);
   const { label, tone, step } = KINDS[kind] ?? { label: kind, tone: "failed", step: "Open" };
   const mayChange = useMayChange();
@@ -93,7 +93,10 @@ function ProblemCard({ problem }: { readonly problem: OverviewView["problems"]["
             {COUNT.format(count)}
             {at_least && "+"} {label}
           </span>
-          <span className="quiet">{sourceOrChannel(problem)}</span>
+          <span className="quiet">
+            {kind === "delivery" && <span className="card-channel">channel </span>}
+            {source}
+          </span>
           <CardBars hourly={hourly} tone={tone} />
         </>
       }

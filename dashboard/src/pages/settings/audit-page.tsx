@@ -32,7 +32,9 @@ const COLUMNS: readonly Column<AuditEntryView>[] = [
   {
     head: "Details",
     cell: ({ detail }) =>
-      detail !== null && (
+      detail === null ? (
+        <span className="none">–</span>
+      ) : (
         <details>
           <summary>Details</summary>
           <TextBlock label="Details of the action" text={JSON.stringify(detail)} />

@@ -1,6 +1,11 @@
+import { useQuery } from "@tanstack/react-query";
 import type { AuditEntryView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
+import { handlerName } from "../../parts/handler-name.ts";
 import { PageLink } from "../../parts/page-link.tsx";
+import { problemCause } from "../../parts/problem-cause.ts";
+import { PROBLEM_LIST } from "../../parts/problem-list.ts";
+import { sourceOrChannel } from "../../parts/problem-steps.ts";
 import { SourceLink } from "../../parts/source-link.tsx";
 
 /** The thing that an action was done to, as a link to its page. */
@@ -9,7 +14,7 @@ export function AuditTarget({ action, target, detail }: Pick<AuditEntryView, "ac
   if (kind === "bulk_replay" || kind === "backfill")
     return (
       <WorkLink kind={kind} id={target}>
-        {(kind === "backfill" ? textOf(detail?.handler) : replayedText(detail)) ?? target}
+        {(kind === "backfill" ? backfillText(detail) : replayedText(detail)) ?? target}
       </WorkLink>
     );
   if (kind === "alert" && detail !== null)
@@ -29,10 +34,18 @@ export function AuditTarget({ action, target, detail }: Pick<AuditEntryView, "ac
   if (kind === "problem")
     return (
       <PageLink to="/problems/$id" params={{ id: target }} underline="hover">
-        {text}
+        <ProblemName id={target} />
       </PageLink>
     );
   return action === "sandbox.source" ? <SourceLink source={target}>{text}</SourceLink> : text;
+}
+
+/** The cause of a problem; its id where it was resolved long ago. */
+function ProblemName({ id }: { readonly id: string }) {
+  const { data } = useQuery(PROBLEM_LIST);
+  const problem = data?.items.find((one) => one.id === id);
+  if (problem === undefined) return <code>{id}</code>;
+  return `${problemCause(problem).what} of ${sourceOrChannel(problem)}`;
 }
 
 interface WorkProps {
@@ -62,12 +75,21 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** Such as `audit of stripe`. */
+function backfillText(detail: AuditEntryView["detail"]): string | undefined {
+  const handler = textOf(detail?.handler);
+  if (handler === undefined) return undefined;
+  const { name, of } = handlerName({ handler, event_type: textOf(detail?.event_type) });
+  return `${name} ${of.startsWith("of ") ? of : `· ${of}`}`;
+}
+
 /** Such as `slack, handled events`; undefined for a pause, which has no filter. */
-function replayedText(detail: AuditEntryView["detail"]): string | undefined {
+function replayedText(detail: AuditEntryView["detail"]): ReactNode {
   const filter = detail?.filter;
   if (typeof filter !== "object" || filter === null) return undefined;
   const { source, event_type, problem } = filter as Readonly<Record<string, unknown>>;
   const named = [source, event_type].flatMap((part) => textOf(part) ?? []).join(" ");
-  if (textOf(problem) !== undefined) return `Problem ${problem}`;
+  const id = textOf(problem);
+  if (id !== undefined) return <ProblemName id={id} />;
   return [named, detail?.scope === "events" ? "handled events" : "failures"].filter((part) => part !== "").join(", ");
 }

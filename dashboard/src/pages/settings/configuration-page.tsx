@@ -25,11 +25,14 @@ const ORIGINS: Readonly<Record<Value["origin"], string>> = {
 const USUAL = "environment";
 const COLUMNS: readonly Column<Value>[] = [
   { head: "Variable", cell: ({ name }) => <code>{name}</code> },
-  { head: "Value", cell: (value) => <ValueText value={value} /> },
   {
-    head: "Set by",
-    cell: ({ origin }) =>
-      origin !== USUAL && <span className={origin === "default" ? "quiet" : undefined}>{ORIGINS[origin]}</span>,
+    head: "Value",
+    cell: (value) => (
+      <>
+        <ValueText value={value} />
+        {value.origin !== USUAL && <span className="origin"> {ORIGINS[value.origin]}</span>}
+      </>
+    ),
   },
 ];
 
@@ -106,8 +109,6 @@ function Groups({ values, find, hasDefaults }: GroupsProps) {
   const isFound = ({ name, value }: Value) => `${name} ${value ?? ""}`.toLowerCase().includes(text);
   const shown = values.filter((value) => (hasDefaults || value.origin !== "default") && isFound(value));
   const groups = Map.groupBy(shown, ({ group }) => group);
-  // All groups have the same columns: without another origin none has that of the origin.
-  const columns = shown.every(({ origin }) => origin === USUAL) ? COLUMNS.slice(0, -1) : COLUMNS;
   if (shown.length === 0)
     return (
       <EmptyState>
@@ -117,7 +118,7 @@ function Groups({ values, find, hasDefaults }: GroupsProps) {
   return [...groups].map(([group, rows]) => (
     <section key={group} className="settings-group settings-values" aria-label={group}>
       <h2>{group}</h2>
-      <Rows caption={`${group}: variables`} columns={columns} rows={rows} keyOf={({ name }) => name} />
+      <Rows caption={`${group}: variables`} columns={COLUMNS} rows={rows} keyOf={({ name }) => name} />
     </section>
   ));
 }
