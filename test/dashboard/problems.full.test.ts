@@ -39,6 +39,7 @@ it.each([
         const complete = boxes.filter((box) => box !== null && box.y >= 0 && box.y + box.height <= height);
         expect(complete.length).toBeGreaterThanOrEqual(least);
         expect(Math.max(...boxes.map((box) => box?.height ?? 0))).toBeLessThanOrEqual(highest);
+        expect(await rowsOf(page).first().locator(".cell-first").isVisible()).toBe(true);
         expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
         const mute = await page.getByRole("button", { name: "Mute: a of platform" }).boundingBox();
         expect(Math.min(mute?.width ?? 0, mute?.height ?? 0)).toBeGreaterThanOrEqual(24);

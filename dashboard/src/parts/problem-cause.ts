@@ -24,6 +24,18 @@ export function problemCause({ kind, source, event_type, title, code }: Named): 
   return { what: event_type || "Unread callbacks", why: plain(why) };
 }
 
+/** The texts that receivers and JavaScript write most often, each with a shorter one that says the same. */
+const SHORT: readonly (readonly [long: RegExp, short: string])[] = [
+  [/^The webhook's endpoint answered/, "Endpoint answered"],
+  [/^None authentic; in the day before that (.+) were$/, "0 authentic, $1 before"],
+  [/Cannot (read|set) properties of (undefined|null) \((reading|setting) (.+)\)$/, "$3 $4 of $2"],
+];
+
+/** A reason in a row of a list; its title and the panel have all of it. */
+export function shortReason(why: string): string {
+  return SHORT.reduce((text, [long, short]) => text.replace(long, short), why);
+}
+
 /** Of failures and of deliveries: the title has the count and the source or the channel before the reason. */
 export function reasonInTitle({ source, title }: Pick<Named, "source" | "title">): string {
   const start = title.indexOf(": ", title.indexOf(source) + source.length);

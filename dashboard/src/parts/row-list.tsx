@@ -33,6 +33,8 @@ interface Props<Row> {
   /** The style sheet has its columns under this class. */
   readonly className: string;
   readonly heads: readonly string[];
+  /** The height of a row on a telephone, as its style sheet has it. */
+  readonly narrowHeight?: number;
   readonly rows: readonly Row[];
   readonly open: (row: Row) => void;
   /** Reads more, near the end of the rows. */
@@ -43,8 +45,9 @@ interface Props<Row> {
 }
 
 /** A list that draws only the rows in view: 1,500 of them cost no more than thirty. */
-export function RowList<Row>({ ref, label, className, heads, rows, open, readOn, end, children }: Props<Row>) {
-  const height = (useMediaQuery(WIDE, window.matchMedia(WIDE).matches) ?? true) ? ROW_HEIGHT.wide : ROW_HEIGHT.narrow;
+export function RowList<Row>({ ref, label, className, heads, rows, open, readOn, end, children, ...look }: Props<Row>) {
+  const { narrowHeight = ROW_HEIGHT.narrow } = look;
+  const height = (useMediaQuery(WIDE, window.matchMedia(WIDE).matches) ?? true) ? ROW_HEIGHT.wide : narrowHeight;
   const { viewport, first, last } = useVisibleRows(height, rows.length);
   const wanted = useRef<number>(undefined);
   useEffect(() => {

@@ -40,14 +40,35 @@ export function Time({ at, relative = false, isAhead = false, isShort = false }:
   );
 }
 
+interface AgeProps {
+  readonly at: string;
+  /** On a telephone only a number and its unit, such as `37m`, before another age. */
+  readonly isBareIfNarrow?: boolean;
+}
+
 /** How long ago a time is. The text changes once a minute at most; its title has the time. */
-export function Age({ at }: { readonly at: string }) {
+export function Age({ at, isBareIfNarrow = false }: AgeProps) {
   const zone = useTimeZone();
   const { date, clock } = timeParts(at, zone);
   return (
     <time dateTime={at} title={`${date} ${clock} (${at})`}>
-      <Distance to={new Date(at)} isShort />
+      <span className={isBareIfNarrow ? "wide" : undefined}>
+        <Distance to={new Date(at)} isShort />
+      </span>
+      {isBareIfNarrow && (
+        <span className="narrow">
+          <Amount since={new Date(at)} />
+        </span>
+      )}
     </time>
+  );
+}
+
+function Amount({ since }: { readonly since: Date }) {
+  const seconds = Math.max(0, Math.round((useClock() - since.getTime()) / 1000));
+  const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? ["second", 1];
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "narrow" }).format(
+    Math.round(seconds / size),
   );
 }
 

@@ -3,7 +3,7 @@ import type { ProblemView } from "oncehook/admin-client";
 import { memo } from "react";
 import { CutText } from "../../parts/cut-text.tsx";
 import { capitalised } from "../../parts/outcome.ts";
-import { problemCause } from "../../parts/problem-cause.ts";
+import { problemCause, shortReason } from "../../parts/problem-cause.ts";
 import { PROBLEM_STEPS, sourceOrChannel } from "../../parts/problem-steps.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
@@ -23,6 +23,9 @@ export const PROBLEM_HEADS = [
   "State",
   "Actions",
 ];
+
+/** On a telephone: a line of figures, and two of the cause. */
+export const PROBLEM_HEIGHT = 60;
 
 interface Props extends RowPlace {
   readonly problem: ProblemView;
@@ -47,16 +50,18 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
       </Cell>
       <Cell name="what" title={`${what}: ${why}`}>
         <span>{what}</span>{" "}
-        <span className="quiet">
-          <CutText text={why} />
+        <span className="quiet wide">
+          <CutText text={shortReason(why)} />
         </span>
+        <span className="quiet narrow">{why}</span>
       </Cell>
       <Cell name="source" title={place}>
-        {place}
+        {kind === "delivery" && <span className="wide">channel </span>}
+        {problem.source}
       </Cell>
       <Cell name="count">{state === "resolved" ? "–" : countText(problem)}</Cell>
       <Cell name="first">
-        <Age at={first_seen} />
+        <Age at={first_seen} isBareIfNarrow />
       </Cell>
       <Cell name="last">
         <Age at={last_seen} />
@@ -89,7 +94,11 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
 export function StateText({ problem }: { readonly problem: ProblemView }) {
   const { state, reopened, resolved_at, muted_until, muted_by } = problem;
   if (state === "muted")
-    return <span title={`By ${actorName(muted_by)}, until ${muted_until}`}>Muted by {actorName(muted_by)}</span>;
+    return (
+      <span title={`By ${actorName(muted_by)}, until ${muted_until}`}>
+        Muted<span className="wide"> by {actorName(muted_by)}</span>
+      </span>
+    );
   if (state === "resolved")
     return (
       <span className="outcome" data-tone="success" title={resolved_at ?? undefined}>

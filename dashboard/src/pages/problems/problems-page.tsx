@@ -12,7 +12,7 @@ import { useMayChange } from "../../session.ts";
 import { ProblemFilters } from "./problem-filter-bar.tsx";
 import { isOfFilters, isOfState, type ProblemSearch, problemSearch } from "./problem-filters.ts";
 import { ProblemPanel } from "./problem-panel.tsx";
-import { PROBLEM_HEADS, ProblemRow } from "./problem-row.tsx";
+import { PROBLEM_HEADS, PROBLEM_HEIGHT, ProblemRow } from "./problem-row.tsx";
 import "./problems.css";
 import { useProblems, useStillOrder } from "./use-problems.ts";
 
@@ -64,6 +64,7 @@ export function ProblemsPage() {
             label="Problems by cause"
             className="problem-list"
             heads={PROBLEM_HEADS}
+            narrowHeight={PROBLEM_HEIGHT}
             rows={rows}
             open={openRow}
             end={<Counted list={list.data} />}
