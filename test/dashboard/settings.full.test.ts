@@ -167,7 +167,7 @@ it(
       await page.getByRole("button", { name: "Unmute" }).click();
       await expectShown(page.getByRole("row", { name: /^Open Failed events .* billing invoice\.paid/ }));
       await page.getByRole("link", { name: "Audit log" }).click();
-      await expectShown(page.getByRole("cell", { name: "Unmute alert" }));
+      await expectShown(page.getByRole("row", { name: / Unmute alert Failed events, billing invoice\.paid / }));
       await page.getByRole("button", { name: "Action", exact: true }).click();
       await page.getByRole("textbox", { name: "Action" }).fill("alert.mute");
       await page.keyboard.press("Enter");

@@ -47,7 +47,7 @@ interface Props<Row> {
 /** A list that draws only the rows in view: 1,500 of them cost no more than thirty. */
 export function RowList<Row>({ ref, label, className, heads, rows, open, readOn, end, children, ...look }: Props<Row>) {
   const { narrowHeight = ROW_HEIGHT.narrow } = look;
-  const height = (useMediaQuery(WIDE, window.matchMedia(WIDE).matches) ?? true) ? ROW_HEIGHT.wide : narrowHeight;
+  const height = useIsWide() ? ROW_HEIGHT.wide : narrowHeight;
   const { viewport, first, last } = useVisibleRows(height, rows.length);
   const wanted = useRef<number>(undefined);
   useEffect(() => {
@@ -110,6 +110,11 @@ export function RowList<Row>({ ref, label, className, heads, rows, open, readOn,
       {end}
     </div>
   );
+}
+
+/** Whether a row is one line; on a telephone it has several. */
+export function useIsWide(): boolean {
+  return useMediaQuery(WIDE, window.matchMedia(WIDE).matches) ?? true;
 }
 
 /** Before the filters of a list, of which there are many. */

@@ -42,24 +42,17 @@ export function Time({ at, relative = false, isAhead = false, isShort = false }:
 
 interface AgeProps {
   readonly at: string;
-  /** On a telephone only a number and its unit, such as `37m`, before another age. */
-  readonly isBareIfNarrow?: boolean;
+  /** Only a number and its unit, such as `37m`, before another age. */
+  readonly isBare?: boolean;
 }
 
 /** How long ago a time is. The text changes once a minute at most; its title has the time. */
-export function Age({ at, isBareIfNarrow = false }: AgeProps) {
+export function Age({ at, isBare = false }: AgeProps) {
   const zone = useTimeZone();
   const { date, clock } = timeParts(at, zone);
   return (
     <time dateTime={at} title={`${date} ${clock} (${at})`}>
-      <span className={isBareIfNarrow ? "wide" : undefined}>
-        <Distance to={new Date(at)} isShort />
-      </span>
-      {isBareIfNarrow && (
-        <span className="narrow">
-          <Amount since={new Date(at)} />
-        </span>
-      )}
+      {isBare ? <Amount since={new Date(at)} /> : <Distance to={new Date(at)} isShort />}
     </time>
   );
 }

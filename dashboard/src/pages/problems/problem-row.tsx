@@ -5,7 +5,7 @@ import { CutText } from "../../parts/cut-text.tsx";
 import { capitalised } from "../../parts/outcome.ts";
 import { problemCause, shortReason } from "../../parts/problem-cause.ts";
 import { PROBLEM_STEPS, sourceOrChannel } from "../../parts/problem-steps.ts";
-import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
+import { Cell, ListRow, type RowPlace, useIsWide } from "../../parts/row-list.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Age } from "../../parts/time.tsx";
 import { actorName } from "../../session.ts";
@@ -37,6 +37,7 @@ interface Props extends RowPlace {
 /** One cause in one line. */
 export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen, mayChange, open }: Props) {
   const { id, kind, state, hourly, first_seen, last_seen } = problem;
+  const isWide = useIsWide();
   const { label, tone } = problemOutcome(problem);
   const { what, why } = problemCause(problem);
   const place = sourceOrChannel(problem);
@@ -49,19 +50,14 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
         </span>
       </Cell>
       <Cell name="what" title={`${what}: ${why}`}>
-        <span>{what}</span>{" "}
-        <span className="quiet wide">
-          <CutText text={shortReason(why)} />
-        </span>
-        <span className="quiet narrow">{why}</span>
+        <span>{what}</span> <span className="quiet">{isWide ? <CutText text={shortReason(why)} /> : why}</span>
       </Cell>
       <Cell name="source" title={place}>
-        {kind === "delivery" && <span className="wide">channel </span>}
-        {problem.source}
+        {isWide ? place : problem.source}
       </Cell>
       <Cell name="count">{state === "resolved" ? "–" : countText(problem)}</Cell>
       <Cell name="first">
-        <Age at={first_seen} isBareIfNarrow />
+        <Age at={first_seen} isBare={!isWide} />
       </Cell>
       <Cell name="last">
         <Age at={last_seen} />
@@ -70,7 +66,7 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
         <Sparkline hourly={hourly} tone={tone} />
       </Cell>
       <Cell name="state">
-        <StateText problem={problem} />
+        <StateText problem={problem} isWide={isWide} />
       </Cell>
       <Cell name="actions">
         {mayChange && state !== "resolved" && (
@@ -91,12 +87,17 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
   );
 });
 
-export function StateText({ problem }: { readonly problem: ProblemView }) {
+interface StateProps {
+  readonly problem: ProblemView;
+  readonly isWide: boolean;
+}
+
+function StateText({ problem, isWide }: StateProps) {
   const { state, reopened, resolved_at, muted_until, muted_by } = problem;
   if (state === "muted")
     return (
       <span title={`By ${actorName(muted_by)}, until ${muted_until}`}>
-        Muted<span className="wide"> by {actorName(muted_by)}</span>
+        Muted{isWide && ` by ${actorName(muted_by)}`}
       </span>
     );
   if (state === "resolved")

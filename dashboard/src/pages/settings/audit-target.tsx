@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { AuditEntryView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
+import { ALERT_NAMES } from "../../parts/alert-texts.ts";
 import { handlerName } from "../../parts/handler-name.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { problemCause } from "../../parts/problem-cause.ts";
@@ -20,7 +21,7 @@ export function AuditTarget({ action, target, detail }: Pick<AuditEntryView, "ac
   if (kind === "alert" && detail !== null)
     return (
       <PageLink to="/settings/alerts" underline="hover">
-        {[detail.kind, detail.source, detail.subject].flatMap((part) => textOf(part) ?? []).join(" ")}
+        {alertText(detail)}
       </PageLink>
     );
   if (target === null) return <span className="none">–</span>;
@@ -73,6 +74,13 @@ function WorkLink({ kind, id, children }: WorkProps) {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Such as `Failed events, billing invoice.paid`. */
+function alertText({ kind, source, subject }: NonNullable<AuditEntryView["detail"]>): string {
+  const name = ALERT_NAMES[kind as keyof typeof ALERT_NAMES] ?? textOf(kind);
+  const of = [source, subject].flatMap((part) => textOf(part) ?? []).join(" ");
+  return [name, of].filter(Boolean).join(", ");
 }
 
 /** Such as `audit of stripe`. */
