@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createAdminClient, type SearchPageView } from "../../src/admin-client/index.ts";
 import { github } from "../../src/sources/platforms/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
 import { conforms } from "../support/openapi.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
@@ -32,6 +33,22 @@ describeFullOnPostgres("GET /api/v1/search on %s", (dialect) => {
         { event_id: "evt_short", kind: "exact", where: "data.order_id", value: "order-123" },
         { event_id: "evt_long", kind: "prefix", where: "data.order_id", value: "order-1235" },
       ]);
+    }));
+
+  it("a page of results has the order of the shown times, after the order of matches", () =>
+    withReceiver(dialect, async (receiver) => {
+      await sendOrders(receiver);
+      const idsOf = async (q: string) => {
+        const { items } = await clientOf(receiver).search.find({ q });
+        return items.map(({ event_id, claimed }) => event_id ?? claimed?.event_id);
+      };
+      // A search writes the rows that wait.
+      expect(await idsOf("order-")).toEqual(["evt_forged", "evt_short", "evt_long"]);
+      const earlier = "UPDATE oncehook_callbacks SET received_at = '2026-01-01T00:00:00.000Z'";
+      await execute(receiver.target, `${earlier} WHERE outcome = 'signature_mismatch'`);
+      expect(await idsOf("order-")).toEqual(["evt_short", "evt_long", "evt_forged"]);
+      await execute(receiver.target, `${earlier} WHERE event_id = 'evt_short'`);
+      expect(await idsOf("order-123")).toEqual(["evt_short", "evt_long"]);
     }));
 
   it("a refused callback is found by the id that it claims, which is marked as a claim", () =>

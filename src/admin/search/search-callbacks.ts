@@ -30,7 +30,7 @@ export interface SearchPosition {
 }
 
 export interface SearchAnswer {
-  /** Exact matches first, then beginnings, then texts; newest first within each. */
+  /** Exact matches first, then beginnings, then texts; newest first within each. Pages follow the ids of the rows. */
   readonly found: readonly FoundCallback[];
   /** Null at the end. */
   readonly next: SearchPosition | null;
@@ -230,8 +230,17 @@ class CallbackSearch {
   #answer(next: SearchPosition | null): SearchAnswer {
     const { from, below } = this.#log;
     const progress = next === null ? 1 : below <= from ? 0 : (below - Math.min(next.before, below)) / (below - from);
-    return { found: this.#found, next, searchedUntil: next === null ? null : this.#searchedUntil, progress };
+    return { found: byTime(this.#found), next, searchedUntil: next === null ? null : this.#searchedUntil, progress };
   }
+}
+
+/** Rows are found by their ids. One that was stored late has a later id than others of its time. */
+function byTime(found: readonly FoundCallback[]): readonly FoundCallback[] {
+  const rank = ({ match }: FoundCallback) => (match === null ? 0 : MATCH_KINDS.indexOf(match.kind));
+  const time = ({ row }: FoundCallback) => Date.parse(row.receivedAt);
+  return found.toSorted(
+    (one, other) => rank(one) - rank(other) || time(other) - time(one) || other.row.id - one.row.id,
+  );
 }
 
 const startOf = (kind: MatchKind): SearchPosition => ({ kind, before: NEWEST });
