@@ -1,10 +1,11 @@
-import { it } from "vitest";
+import { expect, it } from "vitest";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
 import { event, payment, type TestReceiver } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+import { violations } from "./violations.ts";
 
 const LIMIT_MS = 120_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
@@ -37,7 +38,13 @@ it(
         await withTwoDead(receiver);
         await page.goto("/activity?open=platform/evt_told");
         await signIn(page);
-        await page.getByRole("tab", { name: "Timeline" }).click();
+        const result = page.getByRole("region", { name: "What happened" });
+        await expectShown(result.getByText(/^Handled once, /));
+        await expectShown(
+          result.getByText(/^Notification not delivered to webhook: 127\.0\.0\.1 is not a public address/),
+        );
+        expect(await violations(page)).toEqual([]);
+        await result.getByRole("button", { name: "View deliveries" }).first().click();
         await page.getByRole("button", { name: /^Deliver again: .* of evt_told$/ }).click();
         const status = page.getByRole("status").filter({ hasText: "1 delivery is due now." });
         await expectShown(status.getByText("still failed: email:gone@example.com"));

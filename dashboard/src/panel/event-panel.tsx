@@ -35,6 +35,7 @@ export function EventPanel({ id, close }: Props) {
   const { callback, history, error, again } = useOpened(id);
   const [message, setMessage] = useState<string>();
   const [replayed, setReplayed] = useState<FinishedReplay>();
+  const [tab, setTab] = useState<string>("Payload");
   const failure = history?.pages[0]?.failure ?? null;
   const key = history?.pages[0];
   const event = key?.event ?? null;
@@ -55,7 +56,7 @@ export function EventPanel({ id, close }: Props) {
       {(callback !== undefined || history !== undefined) && (
         <>
           <EventIdLine callback={callback} history={key} />
-          <ResultLine callback={callback} history={key} />
+          <ResultLine callback={callback} history={key} showDeliveries={() => setTab("Timeline")} />
           <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
           <div className="panel-actions">
             {failure !== null && <FailureActions failure={failure} onDone={setMessage} onReplay={setReplayed} />}
@@ -63,7 +64,7 @@ export function EventPanel({ id, close }: Props) {
             {callback !== undefined && <RefusalSteps callback={callback} />}
             {callback !== undefined && <CopyAsCurl callback={callback} />}
           </div>
-          <PanelTabs callback={callback} history={history} />
+          <PanelTabs callback={callback} history={history} tab={tab} choose={setTab} />
         </>
       )}
     </PanelFrame>
@@ -90,9 +91,11 @@ type History = ReturnType<typeof useHistory>;
 interface TabsProps {
   readonly callback: CallbackView | undefined;
   readonly history: (History["data"] & { more?: (() => void) | undefined }) | undefined;
+  readonly tab: string;
+  readonly choose: (tab: string) => void;
 }
 
-function PanelTabs({ callback, history }: TabsProps) {
+function PanelTabs({ callback, history, tab, choose }: TabsProps) {
   const newest = history?.pages[0];
   const event = newest?.event ?? null;
   // No handler runs for a callback without an authentic event.
@@ -122,7 +125,7 @@ function PanelTabs({ callback, history }: TabsProps) {
     ],
   ];
   return (
-    <Tabs defaultValue="Payload" keepMounted={false} className="panel-tabs">
+    <Tabs value={tab} onChange={(next) => choose(next ?? "Payload")} keepMounted={false} className="panel-tabs">
       <Tabs.List>
         {tabs.map(([name]) => (
           <Tabs.Tab key={name} value={name}>
@@ -176,7 +179,14 @@ function useHistory(key: { readonly source: string; readonly event_id: string } 
     initialPageParam: null as string | null,
     getNextPageParam: ({ timeline_cursor }) => timeline_cursor,
     enabled: key !== undefined,
-    // A failed event is tried again; a handled one does not change.
-    refetchInterval: ({ state: { data } }) => (data?.pages[0]?.failure == null ? false : EVERY_MS * data.pages.length),
+    refetchInterval: ({ state: { data } }) =>
+      isChanging(data?.pages[0]) ? EVERY_MS * (data?.pages.length ?? 1) : false,
   });
+}
+
+/** A failed event is tried again, and so is a notification; a handled event does not change. */
+function isChanging(history: EventHistoryView | undefined): boolean {
+  if (history === undefined) return false;
+  const deliveries = history.notifications.flatMap((one) => one.deliveries);
+  return history.failure !== null || deliveries.some(({ state }) => state === "waiting");
 }

@@ -1,3 +1,4 @@
+import { Anchor } from "@mantine/core";
 import type { CallbackView, EventHistoryView, FailureView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { outcomeLabel, type Tone, toneOf } from "../parts/outcome.ts";
@@ -6,6 +7,7 @@ import { TextBlock } from "../parts/text-block.tsx";
 import { milliseconds, Time } from "../parts/time.tsx";
 import { ownFramesFirst } from "./own-frames.ts";
 import { RefusalContext } from "./refusal-steps.tsx";
+import { undelivered, undeliveredText } from "./undelivered.ts";
 
 interface Result {
   readonly tone: Tone;
@@ -19,16 +21,28 @@ interface Result {
 interface Props {
   readonly callback: CallbackView | undefined;
   readonly history: EventHistoryView | undefined;
+  /** Leads to the deliveries of its notifications. */
+  readonly showDeliveries: () => void;
 }
 
-/** The state of the event in one sentence, before anything else. */
-export function ResultLine({ callback, history }: Props) {
+/** The state of the event in one sentence, before anything else; then what its channels did not take. */
+export function ResultLine({ callback, history, showDeliveries }: Props) {
   const { tone, sentence, remedy, error } = resultOf(callback, history);
   return (
     <section className="result-line" data-tone={tone} aria-label="What happened">
       <p>{sentence}</p>
       {remedy !== undefined && <p className="remedy">{remedy}</p>}
       {callback !== undefined && <RefusalContext callback={callback} />}
+      {undelivered(history?.notifications ?? []).map((one) => (
+        <p key={one.channel} className="undelivered">
+          <span className="outcome" data-tone={one.isFinal ? "failed" : "quiet"}>
+            {undeliveredText(one)}.
+          </span>{" "}
+          <Anchor component="button" type="button" onClick={showDeliveries}>
+            View deliveries
+          </Anchor>
+        </p>
+      ))}
       {error !== undefined && (
         <details>
           <summary>{error.split("\n", 1)[0]}</summary>
