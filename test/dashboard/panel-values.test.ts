@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { allOf } from "../../dashboard/src/pages/problems/problem-text.ts";
 import { changesBetween } from "../../dashboard/src/panel/delivery-changes.ts";
+import { momentsOf } from "../../dashboard/src/panel/moments.ts";
 import { openedBy, openOf } from "../../dashboard/src/panel/opened.ts";
 import { ownFramesFirst } from "../../dashboard/src/panel/own-frames.ts";
 import { ExactNumber, leavesOf, parseExact } from "../../dashboard/src/panel/parse-exact.ts";
@@ -28,6 +29,17 @@ it("a later delivery differs in the fields and headers that changed, were added 
     { field: "b.c", first: "x", now: "y" },
     { field: "d", first: undefined, now: "true" },
     { field: "header x-retry", first: "0", now: undefined },
+  ]);
+});
+
+it("a timeline begins with the arrival, and completes a record no earlier than its attempt ends", () => {
+  const ended = { callback_id: 1, response_status: 200, outcome: "success", error: null, duration_ms: 25.2 };
+  const at = "2026-11-28T20:23:41.619Z";
+  const attempt = { at, kind: "attempt", by: "callback", ...ended } as const;
+  expect(momentsOf([attempt, { at, kind: "record", status: "completed" }])).toEqual([
+    { at, kind: "received" },
+    attempt,
+    { at: "2026-11-28T20:23:41.644Z", kind: "record", status: "completed" },
   ]);
 });
 

@@ -6,6 +6,7 @@ import { TextBlock } from "../parts/text-block.tsx";
 import { milliseconds } from "../parts/time.tsx";
 import { timeParts, useTimeZone } from "../parts/time-zone.tsx";
 import type { TimelineEntry } from "../views.ts";
+import { type Moment, momentsOf } from "./moments.ts";
 import { ownFramesFirst } from "./own-frames.ts";
 
 interface Props {
@@ -18,13 +19,14 @@ interface Props {
 }
 
 export function Timeline({ entries, more, changes }: Props) {
+  const moments = momentsOf(entries);
   return (
     <>
       <ol className="moments">
-        {entries.map((moment, index) => (
+        {moments.map((moment, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: moments have no name, and none comes before another later on.
           <li key={index}>
-            <Entry moment={moment} number={attemptNumber(entries, index)} before={entries[index - 1]?.at} />
+            <Entry moment={moment} number={attemptNumber(moments, index)} before={moments[index - 1]?.at} />
             {"callback_id" in moment && moment.callback_id !== null && changes(moment.callback_id)}
           </li>
         ))}
@@ -39,7 +41,7 @@ export function Timeline({ entries, more, changes }: Props) {
 }
 
 interface EntryProps {
-  readonly moment: TimelineEntry;
+  readonly moment: Moment;
   readonly number: number;
   /** The time of the entry before. */
   readonly before: string | undefined;
@@ -47,11 +49,12 @@ interface EntryProps {
 
 function Entry({ moment, number, before }: EntryProps) {
   const { date, clock, milliseconds: fraction } = timeParts(moment.at, useTimeZone());
+  const title = entryTitle(moment, number);
   return (
     <>
       <Group gap="sm">
-        <Text fw={500}>{entryTitle(moment, number)}</Text>
-        {"outcome" in moment && <EntryOutcome moment={moment} />}
+        <Text fw={500}>{title}</Text>
+        {"outcome" in moment && <EntryOutcome moment={moment} title={title} />}
       </Group>
       <Text c="dimmed">
         <time dateTime={moment.at} title={moment.at}>
@@ -78,14 +81,22 @@ function delta(ms: number): string {
   return ms < 86_400_000 ? `+${(ms / 3_600_000).toFixed(1)} h` : `+${(ms / 86_400_000).toFixed(1)} d`;
 }
 
-/** How a delivery or an attempt ended. */
-function EntryOutcome({ moment }: { readonly moment: Extract<TimelineEntry, { outcome: string }> }) {
+interface OutcomeProps {
+  readonly moment: Extract<TimelineEntry, { outcome: string }>;
+  readonly title: string;
+}
+
+/** How a delivery or an attempt ended, where its title does not say it. */
+function EntryOutcome({ moment, title }: OutcomeProps) {
   const { outcome, duration_ms, response_status } = moment;
+  const label = outcomeTitle(outcome);
   return (
     <>
-      <span className="outcome" data-tone={toneOf(outcome, response_status ?? undefined)}>
-        {outcomeTitle(outcome)}
-      </span>
+      {!title.startsWith(`${label},`) && (
+        <span className="outcome" data-tone={toneOf(outcome, response_status ?? undefined)}>
+          {label}
+        </span>
+      )}
       <span className="quiet">{milliseconds(duration_ms)}</span>
     </>
   );
@@ -100,14 +111,16 @@ const BY = {
 } as const;
 
 /** Counts attempts of one kind: the first retry is Retry 1. */
-function attemptNumber(entries: readonly TimelineEntry[], index: number): number {
+function attemptNumber(entries: readonly Moment[], index: number): number {
   const entry = entries[index];
   if (entry?.kind !== "attempt") return 0;
   return entries.slice(0, index + 1).filter((one) => one.kind === "attempt" && one.by === entry.by).length;
 }
 
-function entryTitle(moment: TimelineEntry, number: number): string {
+function entryTitle(moment: Moment, number: number): string {
   switch (moment.kind) {
+    case "received":
+      return "Received";
     case "delivery":
       if (moment.outcome.startsWith("accepted")) return "Accepted, response sent before the handler ended";
       if (moment.outcome === "ignored") return "Ignored, no handler for its type";
