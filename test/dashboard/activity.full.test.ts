@@ -76,6 +76,14 @@ it("a row on a telephone has its source and its reason", { timeout: LIMIT_MS }, 
       const counts = page.getByRole("group", { name: "Outcomes" });
       await expectShown(counts.getByRole("button", { name: "Failed 0" }));
       expect(await counts.evaluate((group) => group.scrollWidth <= group.clientWidth)).toBe(true);
+      // The last filter, when it is set, is seen without scrolling, and so is its end.
+      await page.goto("/activity?q=evt_1");
+      for (const name of ["Value evt_1", "Clear"]) {
+        const button = page.locator(".filter-bar").getByRole("button", { name, exact: true });
+        await expectShown(button);
+        const { x = 0, width = 0 } = (await button.boundingBox()) ?? {};
+        expect([name, x + width < 350]).toEqual([name, true]);
+      }
     },
     { env: OPEN },
     { viewport: { width: 390, height: 844 } },
@@ -199,6 +207,11 @@ it(
         await expectShown(rowsOf(page).getByText(/data\.amount: /));
         const forged = rowsOf(page).filter({ hasText: "evt_forged" });
         expect(await forged.locator(".cell-type").textContent()).toBe("payment_notify");
+        const reason = forged.locator(".cell-reason");
+        expect(await reason.textContent()).toBe("401 Unknown secret, or body changed");
+        expect(await reason.getAttribute("title")).toMatch(
+          /^The callback was signed with a secret .* changed since\.$/,
+        );
         expect(await forged.getByRole("link").count()).toBe(0);
         await forged.click();
         const head = page.getByRole("complementary", { name: "Callback" }).locator(".panel-id");

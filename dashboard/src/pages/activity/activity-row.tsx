@@ -7,7 +7,7 @@ import { outcomeTitle, toneOf } from "../../parts/outcome.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { milliseconds } from "../../parts/time.tsx";
 import { type TimeZone, timeParts } from "../../parts/time-zone.tsx";
-import { reasonOf } from "./reason.ts";
+import { reasonOf, shortReason } from "./reason.ts";
 import type { ActivityRowView } from "./use-activity.ts";
 
 interface Props extends RowPlace {
@@ -53,7 +53,7 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
       <Cell name="reason" title={reason}>
         <span className="status">{response_status}</span>{" "}
         {match === undefined ? (
-          <Reason callback={callback} text={reason} />
+          <Reason callback={callback} />
         ) : (
           <>
             <Marked text={match.value} parts={searched} isShort /> in {match.where}
@@ -69,8 +69,9 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
 });
 
 /** The end of an error tells it from others; a sentence begins with what matters. */
-function Reason({ callback: { diagnosis }, text }: { readonly callback: ActivityRowView; readonly text: string }) {
-  return diagnosis === null ? <CutText text={text} /> : text;
+function Reason({ callback }: { readonly callback: ActivityRowView }) {
+  const text = shortReason(callback);
+  return callback.diagnosis === null ? <CutText text={text} /> : text;
 }
 
 interface EventIdProps {

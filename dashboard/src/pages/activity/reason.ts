@@ -13,3 +13,13 @@ export function reasonOf({
   const [line = ""] = (error ?? "").split("\n", 1);
   return plain(line.replace(`${outcome}: `, ""));
 }
+
+/** The diagnosis that most forged callbacks have. Its reasons stand at the end of a sentence that no row has room for. */
+const UNKNOWN_SECRET = /^The callback was signed with a secret\b/;
+
+/** The same for a row, where the panel has the whole. */
+export function shortReason(callback: Parameters<typeof reasonOf>[0]): string {
+  const reason = reasonOf(callback);
+  const isUnknown = callback.diagnosis?.code === "unknown" && UNKNOWN_SECRET.test(reason);
+  return isUnknown ? "Unknown secret, or body changed" : reason;
+}
