@@ -11,7 +11,10 @@ import { Loading, Problem } from "../../parts/page-states.tsx";
 import { RateInput, USUAL_RATE } from "../../parts/rate-input.tsx";
 import { useMayChange } from "../../session.ts";
 
-/** Runs the handled events of the filters again, after a dry run of the first one. They need a source. */
+/**
+ * Runs the handled events of the filters again, after a dry run of the first one. They need a source. The button has no
+ * number: the counts above are of callbacks. An exact one reads all records, as the dialog does.
+ */
 export function RunAgainAll({ filters }: { readonly filters: CallbackFilters }) {
   const [isOpen, dialog] = useDisclosure();
   const filter = handledFilter(filters);
