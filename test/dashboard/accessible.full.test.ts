@@ -197,6 +197,30 @@ it("the keyboard alone comes to the first row of each list within six tabs, and 
   ),
 );
 
+it("a row of a list is at most 36 pixels high on a desktop", { timeout: LIMIT_MS }, () =>
+  withEverything(
+    async ({ page }) => {
+      await page.goto("/");
+      await signIn(page);
+      for (const [path, row] of [
+        ["/", ".source-table tbody tr"],
+        ["/problems/replays", ".replay-row"],
+        ["/problems/backfills", ".backfill-row"],
+        ["/sources", ".source-row"],
+        ["/settings/audit", ".audit-rows tbody tr"],
+      ] as const) {
+        await page.goto(path);
+        await page.locator(row).first().waitFor();
+        const heights = await page
+          .locator(row)
+          .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+        expect([path, heights.filter((height) => height > 36)]).toEqual([path, []]);
+      }
+    },
+    { viewport: { width: 1_440, height: 900 } },
+  ),
+);
+
 it("the dashboard fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
