@@ -46,6 +46,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     at: "/activity?q=cus_QX7f105",
     open: async (page) => {
       await page.locator(".activity-row mark").first().waitFor();
+      await page.getByText(/^\d+ results, /).waitFor();
     },
   },
   refused: {

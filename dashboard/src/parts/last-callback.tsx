@@ -5,6 +5,7 @@ import { timeParts, useTimeZone } from "./time-zone.tsx";
 type Props = Pick<SourceHealthView, "last_callback_at" | "last_callback_within_seconds">;
 
 const MINUTE_SECONDS = 60;
+const MINUTE_MS = 60_000;
 
 /** In a row, to the minute. Of a count of an earlier version only the quarter-hour is known. */
 export function LastCallback({ last_callback_at: at, last_callback_within_seconds: seconds }: Props) {
@@ -25,7 +26,8 @@ export function LastCallbackText({ last_callback_at: at, last_callback_within_se
         at <Time at={at} relative />
       </>
     );
-  const end = new Date(Date.parse(at) + seconds * 1_000).toISOString();
+  // The second minute has no seconds: it must not lie before the end.
+  const end = new Date(Math.ceil((Date.parse(at) + seconds * 1_000) / MINUTE_MS) * MINUTE_MS).toISOString();
   return (
     <>
       between <Time at={at} isShort /> and {timeParts(end, zone).clock.slice(0, 5)}

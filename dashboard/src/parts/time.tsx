@@ -42,7 +42,7 @@ export function Time({ at, relative = false, isAhead = false, isShort = false }:
 
 interface AgeProps {
   readonly at: string;
-  /** Only a number and its unit, such as `37m`, before another age. */
+  /** Only a number and its unit, such as `37 min`, before another age. */
   readonly isBare?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function Age({ at, isBare = false }: AgeProps) {
 function Amount({ since }: { readonly since: Date }) {
   const seconds = Math.max(0, Math.round((useClock() - since.getTime()) / 1000));
   const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? ["second", 1];
-  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "narrow" }).format(
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "short" }).format(
     Math.round(seconds / size),
   );
 }

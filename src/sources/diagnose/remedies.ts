@@ -14,7 +14,7 @@ export function remediesOf(source: SignedSource & { readonly hmac: HmacData | un
   const { title, hmac, secrets, secretName, name, isOwn } = source;
   const isOfTenant = tenant !== "" && secrets().length === 0;
   const secret = isOfTenant ? `the secret that the source's function returned for ${tenant}` : secretName(0);
-  const compare = `Compare ${secret} with the one that ${title} shows for this address, and this environment.`;
+  const compare = `Compare ${secret} with the one that ${title} shows for the endpoint URL of this source.`;
   const headers = [hmac?.signature.header ?? []].flat().join(", ");
   const where = headers === "" ? "its signature" : `\`${headers}\``;
   const remedies: Remedies = {

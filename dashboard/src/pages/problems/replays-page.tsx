@@ -48,8 +48,8 @@ export function ReplaysPage() {
         <PageTitle title="Bulk replays" />
         {mayChange && (
           <p className="quiet list-hint">
-            Start one from a <PageLink to="/problems">problem</PageLink>, or with <em>Run again…</em> from the handled
-            events of a source in{" "}
+            Start one from a <PageLink to="/problems">problem</PageLink>, or with <em>Run all handled again…</em> from
+            the events of a source in{" "}
             <PageLink to="/activity" search={{ outcome: "handled" }}>
               Activity
             </PageLink>

@@ -43,7 +43,8 @@ export function AuditTarget({ action, target, detail }: Pick<AuditEntryView, "ac
 
 /** The cause of a problem; its id where it was resolved long ago. */
 function ProblemName({ id }: { readonly id: string }) {
-  const { data } = useQuery(PROBLEM_LIST);
+  const { data, isPending } = useQuery(PROBLEM_LIST);
+  if (isPending) return <span aria-busy="true">…</span>;
   const problem = data?.items.find((one) => one.id === id);
   if (problem === undefined) return <code>{id}</code>;
   return `${problemCause(problem).what} of ${sourceOrChannel(problem)}`;
