@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { sql } from "../../src/store/index.ts";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher } from "../../src/store/sqlite/flusher.ts";
 import { createRecordReader } from "../../src/store/sqlite/records.ts";
@@ -110,6 +111,33 @@ it("a delivery is looked up on SQLite while a handler of another event waits ins
       release.resolve();
       await running;
       expect((await store.find(newRecord("e2"), within(1_000)))?.eventId).toBe("e2");
+    } finally {
+      await store.close();
+    }
+  }));
+
+it("a delivery is looked up on SQLite while a handler waits whose statement has ended its transaction", () =>
+  withDatabase("sqlite", async (target) => {
+    const { store } = await openTarget(target, { migrations: [EFFECTS] });
+    try {
+      const [inside, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const running = runOnce(
+        store,
+        newRecord("e1"),
+        async ({ tx }) => {
+          const insert = () => sql.raw("INSERT OR ROLLBACK INTO parents (id) VALUES (1)").execute(tx.query);
+          await insert();
+          await insert().catch(() => {});
+          inside.resolve();
+          await release.promise;
+          return { result: {} };
+        },
+        committing(),
+      ).catch((error: unknown) => error);
+      await inside.promise;
+      expect(await store.find(newRecord("e1"), within(1_000))).toBeUndefined();
+      release.resolve();
+      expect(await running).toBeInstanceOf(Error);
     } finally {
       await store.close();
     }

@@ -115,12 +115,15 @@ function createStore(
   const pauseWriter: PauseWriter = (during) => writer.pause(during);
   const checkpointer = new Checkpointer(path, pauseWriter, (cause) => void flusher.markFailed(cause));
   const access = createDatabase(connection, reader, writer);
-  // Each commit of another connection empties a connection's cache. The writer's has the pages that the event's rows go to,
-  // and is free unless a handler waits.
+  // Each commit of another connection empties a connection's cache; the writer's has the pages that the event's rows go to.
+  // It is free unless a handler waits, whose statement may have ended the transaction.
   const readBetween = createRecordReader(connection, flusher, () => commits);
   const readBeside = createRecordReader(reader, flusher);
   const lookups = new Batches<PendingLookup, StoredRecord | undefined>({
-    run: (given) => (connection.database.isTransaction ? readBeside(given) : readBetween(given)),
+    run: (given) => {
+      const isBusy = connection.isInHandler || connection.database.isTransaction;
+      return isBusy ? readBeside(given) : readBetween(given);
+    },
     maxConcurrentBatches: Number.POSITIVE_INFINITY,
     transientReason,
   });
