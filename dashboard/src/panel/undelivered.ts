@@ -1,5 +1,5 @@
 import type { NotificationView } from "oncehook/admin-client";
-import { plain } from "../parts/plain-message.ts";
+import { isFailing, reasonOf } from "../parts/failing-delivery.ts";
 
 /** The notifications of an event that one channel did not take. */
 export interface Undelivered {
@@ -10,19 +10,14 @@ export interface Undelivered {
   readonly isFinal: boolean;
 }
 
-/** The name of the error says nothing to an operator. */
-const NAME = /^\w*Error: /;
-
 /** By channel, those whose delivery has failed. One that was not tried yet is no news. */
 export function undelivered(notifications: readonly Pick<NotificationView, "deliveries">[]): readonly Undelivered[] {
-  const failed = notifications
-    .flatMap(({ deliveries }) => deliveries)
-    .filter(({ state, error }) => state === "dead" || (state === "waiting" && error !== null));
+  const failed = notifications.flatMap(({ deliveries }) => deliveries).filter(isFailing);
   return [...Map.groupBy(failed, ({ channel }) => channel)].map(([channel, ofChannel]) => {
     const error = ofChannel.findLast((one) => one.error !== null)?.error ?? "unknown reason";
     const [reason = ""] = error.split("\n", 1);
     const isFinal = ofChannel.some(({ state }) => state === "dead");
-    return { channel, count: ofChannel.length, reason: plain(reason.replace(NAME, "")).replace(/\.$/, ""), isFinal };
+    return { channel, count: ofChannel.length, reason: reasonOf(reason).replace(/\.$/, ""), isFinal };
   });
 }
 

@@ -24,3 +24,15 @@ export const ALERT_NAMES: Readonly<Record<AlertView["kind"], string>> = {
   signatures: "Refused callbacks",
   silence: "Silence",
 };
+
+interface Named {
+  readonly kind: string | undefined;
+  readonly source: string | undefined;
+  readonly subject: string | undefined;
+}
+
+/** Such as `Failed events, billing invoice.paid`. A kind of another version stands as it is. */
+export function alertName({ kind = "", source, subject }: Named): string {
+  const names: Readonly<Record<string, string>> = ALERT_NAMES;
+  return [names[kind] ?? kind, [source, subject].filter(Boolean).join(" ")].filter(Boolean).join(", ");
+}

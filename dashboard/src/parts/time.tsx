@@ -59,10 +59,22 @@ export function Age({ at, isBare = false }: AgeProps) {
 
 function Amount({ since }: { readonly since: Date }) {
   const seconds = Math.max(0, Math.round((useClock() - since.getTime()) / 1000));
-  const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? ["second", 1];
-  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "short" }).format(
-    Math.round(seconds / size),
-  );
+  const [unit, size] = unitOf(seconds);
+  return amountIn(unit).format(Math.round(seconds / size));
+}
+
+/** The greatest unit of which these are one or more. */
+function unitOf(seconds: number): (typeof UNITS)[number] {
+  return UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+}
+
+const AMOUNTS = new Map<string, Intl.NumberFormat>();
+
+/** A format is dear to make, and each row of a list asks for one every second. */
+function amountIn(unit: string): Intl.NumberFormat {
+  const format = AMOUNTS.get(unit) ?? new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "short" });
+  AMOUNTS.set(unit, format);
+  return format;
 }
 
 interface DistanceProps {
@@ -75,7 +87,7 @@ interface DistanceProps {
 function Distance({ to, isAhead = false, isShort = false }: DistanceProps) {
   const difference = Math.round((to.getTime() - useClock()) / 1000);
   const seconds = isAhead ? difference : Math.min(0, difference);
-  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  const [unit, size] = unitOf(seconds);
   if (!isShort) return RELATIVE.format(Math.round(seconds / size), unit);
   return unit === "second" ? SHORT.format(0, "second") : SHORT.format(Math.round(seconds / size), unit);
 }

@@ -1,7 +1,7 @@
 import { type OverviewView, outcomeCounts } from "oncehook/admin-client";
 import { useState } from "react";
 import { Figure } from "../../parts/figure.tsx";
-import { GROUPS } from "../../parts/outcome-groups.ts";
+import { countOfAll, GROUPS } from "../../parts/outcome-groups.ts";
 import { PeriodLinks } from "../../parts/period-links.tsx";
 import { periodLabel, rangeOf, TICK_EVERY } from "../../parts/periods.ts";
 import { Rows } from "../../parts/rows.tsx";
@@ -17,7 +17,7 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
   const [pointed, setPointed] = useState<number>();
   const zone = useTimeZone();
   const bars = buckets.map(({ outcomes }) => outcomeCounts(outcomes));
-  const most = niceTop(Math.max(...bars.map(sumOf)));
+  const most = niceTop(Math.max(...bars.map(countOfAll)));
   const at = pointed === undefined ? undefined : buckets[pointed];
   const counts = (pointed === undefined ? undefined : bars[pointed]) ?? outcomeCounts(totals.outcomes);
   const range = at === undefined ? { from } : rangeOf(at.at, step_seconds);
@@ -67,10 +67,6 @@ export function OutcomeChart({ overview }: { readonly overview: OverviewView }) 
       </details>
     </section>
   );
-}
-
-function sumOf(counts: ReturnType<typeof outcomeCounts>): number {
-  return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);
 }
 
 /** The next of 2, 4, 6, 8, 10, 20, 40 and so on: its half is a whole number. */

@@ -2,7 +2,7 @@ import { VisuallyHidden } from "@mantine/core";
 import type { FailureView, ProblemDetailView, ProblemView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { openOf } from "../../panel/opened.ts";
-import { ALERT_NAMES } from "../../parts/alert-texts.ts";
+import { alertName } from "../../parts/alert-texts.ts";
 import { claimedBy } from "../../parts/claimed.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
@@ -100,8 +100,7 @@ function lineOf(
     title: error ?? undefined,
   };
   if (alert !== null) {
-    const name = `Alert: ${ALERT_NAMES[alert.kind]}, ${[alert.source, alert.subject].filter(Boolean).join(" ")}`;
-    return { ...line, whole: <AlertsLink name={name} /> };
+    return { ...line, whole: <AlertsLink name={`Alert: ${alertName(alert)}`} /> };
   }
   if (kind === "refusal") return { ...line, ...calledBack(event) };
   const open = event.source === null || event_id === null ? undefined : openOf({ source: event.source, event_id });

@@ -2,10 +2,10 @@ import { Alert, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ListedAlertView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
+import { isFailing, reasonOf } from "../../parts/failing-delivery.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { reasonInTitle } from "../../parts/problem-cause.ts";
 import { Time } from "../../parts/time.tsx";
-import { isFailing, reasonOf } from "./sent-to.tsx";
 
 const EVERY_MS = 30_000;
 const LOG = "log";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { AuditEntryView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
-import { ALERT_NAMES } from "../../parts/alert-texts.ts";
+import { alertName } from "../../parts/alert-texts.ts";
 import { handlerName } from "../../parts/handler-name.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 import { problemCause } from "../../parts/problem-cause.ts";
@@ -77,11 +77,8 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Such as `Failed events, billing invoice.paid`. */
 function alertText({ kind, source, subject }: NonNullable<AuditEntryView["detail"]>): string {
-  const name = ALERT_NAMES[kind as keyof typeof ALERT_NAMES] ?? textOf(kind);
-  const of = [source, subject].flatMap((part) => textOf(part) ?? []).join(" ");
-  return [name, of].filter(Boolean).join(", ");
+  return alertName({ kind: textOf(kind), source: textOf(source), subject: textOf(subject) });
 }
 
 /** Such as `audit of stripe`. */

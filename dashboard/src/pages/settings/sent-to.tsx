@@ -1,15 +1,10 @@
 import type { ListedAlertView } from "oncehook/admin-client";
+import { isFailing, reasonOf } from "../../parts/failing-delivery.ts";
 import { PageLink } from "../../parts/page-link.tsx";
-import { plain } from "../../parts/plain-message.ts";
 import { Time } from "../../parts/time.tsx";
 
 type Notification = NonNullable<ListedAlertView["notification"]>;
 export type AlertDelivery = Notification["deliveries"][number];
-
-/** Whether an attempt failed and none has succeeded since. */
-export function isFailing({ state, error }: AlertDelivery): boolean {
-  return state === "dead" || (state === "waiting" && error !== null);
-}
 
 /** The channels that got the last notification of an alert, and those that did not, with the reason. */
 export function SentTo({ notification }: Pick<ListedAlertView, "notification">) {
@@ -62,9 +57,4 @@ function Delivery({ delivery, at }: { readonly delivery: AlertDelivery; readonly
       )}
     </>
   );
-}
-
-/** Without the class of the error. */
-export function reasonOf(error: string): string {
-  return plain(error.replace(/^\w*Error: /, ""));
 }
