@@ -125,8 +125,6 @@ it(
         await page.goto("/");
         await signIn(page);
         await expectShown(page.locator(".bar:has(i)").first());
-        // The chart has its place once the sources above it are read.
-        await expectShown(rowOf(page, "platform"));
         const bars = page.locator(".bar");
         const last = (await bars.count()) - 1;
         await bars.nth(last).hover();

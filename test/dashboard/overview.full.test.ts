@@ -160,6 +160,35 @@ it("the overview fits a screen with five sources and an open alert, which moves 
   );
 });
 
+const SHIFTS = `new Promise((resolve) => new PerformanceObserver((list) => resolve(list.getEntries()
+  .flatMap(({ sources }) => sources.map(({ node }) => node?.className ?? "text"))))
+  .observe({ type: "layout-shift", buffered: true }) || setTimeout(resolve, 1_000, []))`;
+
+it("nothing moves while the sources of an overview are still being read", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      await receiver.send(payment());
+      await page.goto("/");
+      await signIn(page);
+      await expectShown(rowOf(page, "platform"));
+      const held = Promise.withResolvers<void>();
+      await page.route("**/api/v1/sources/health", async (route) => {
+        await held.promise;
+        await route.continue();
+      });
+      await page.reload();
+      await expectShown(page.getByText("Reading the sources"));
+      held.resolve();
+      await expectShown(rowOf(page, "platform"));
+      await expectShown(page.locator(".bar:has(i)").first());
+      expect(await page.evaluate(SHIFTS)).toEqual([]);
+      expect(problems).toEqual([]);
+    },
+    { env: OPEN, sources: { billing: stripe({ secret: "whsec_of_it" }) } },
+    WIDE,
+  ),
+);
+
 it("each source has its p99 beside its deadline, without a click", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {

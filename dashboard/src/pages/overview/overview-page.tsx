@@ -8,6 +8,7 @@ import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { SPANS } from "../../parts/periods.ts";
 import { Time, useIsPast } from "../../parts/time.tsx";
+import { useSourceHealth } from "../../parts/use-sources.ts";
 import { overviewSearch } from "../../search.ts";
 import { type LiveTallyState, useLiveTally } from "./live-tally.ts";
 import { OutcomeChart } from "./outcome-chart.tsx";
@@ -28,6 +29,8 @@ export function OverviewPage() {
   const now = useLiveTally();
   const overview = useQuery({ ...overviewQuery(span), placeholderData: keepPreviousData });
   useFresh(now, overview.data?.read);
+  // Here, so that both are read at once.
+  const hasSources = !useSourceHealth().isPending;
   return (
     <>
       <PageTitle title="Overview">
@@ -43,7 +46,7 @@ export function OverviewPage() {
       {overview.isError && (
         <Problem error={overview.error} title="The overview could not be read" again={() => void overview.refetch()} />
       )}
-      {overview.data !== undefined && <OverviewContent {...overview.data} />}
+      {overview.data !== undefined && <OverviewContent {...overview.data} hasSources={hasSources} />}
     </>
   );
 }
@@ -63,14 +66,21 @@ function useFresh(now: LiveTallyState, read: OverviewView | undefined): void {
   }, [now, queries]);
 }
 
-function OverviewContent({ read, readAt }: { readonly read: OverviewView; readonly readAt: number }) {
+interface ContentProps {
+  readonly read: OverviewView;
+  readonly readAt: number;
+  readonly hasSources: boolean;
+}
+
+function OverviewContent({ read, readAt, hasSources }: ContentProps) {
   const isStale = useIsPast(readAt + STALE_AFTER_MS);
   return (
     <div className="overview">
       <StateSentence overview={read} isStale={isStale} />
       <ProblemCards overview={read} isStale={isStale} />
       <SourceRows />
-      <OutcomeChart overview={read} />
+      {/* Below rows that are still being read it would move as they come. */}
+      {hasSources && <OutcomeChart overview={read} />}
     </div>
   );
 }
