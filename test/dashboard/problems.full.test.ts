@@ -1,11 +1,21 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
 import { breaking } from "../support/breaking.ts";
+import { WEBHOOK_SECRET } from "../support/notified.ts";
+import { event } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { expectShown, sendToken, signIn, withDashboard } from "./dashboard.ts";
 import { fail, LIMIT_MS, OPEN, PATIENCE_MS, panelOf, rowOf, rowsOf, WIDE, withFailures } from "./problem-list.ts";
 
+/** A notification has one attempt, at an address that may not be reached. */
+const CLOSED_WEBHOOK = {
+  NOTIFY_WEBHOOK_URL: "http://127.0.0.1:9/hook",
+  NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  NOTIFY_ATTEMPTS: "1",
+};
 const VIEWER = "a-token-for-looking-only";
 const addressOf = (page: Page) => new URL(page.url()).pathname + new URL(page.url()).search;
 
@@ -119,6 +129,8 @@ it("a mute takes two clicks, shows by whom and until when, is audited, and can b
     await page.getByRole("button", { name: "Mute: paid of platform" }).click();
     await page.getByRole("button", { name: "For 1 day" }).click();
     await expectShown(rowOf(page, "Muted by Admin token"));
+    // Told from an open one also where no column has its state.
+    await expectShown(rowOf(page, "Muted by Admin token").locator(".outcome[data-tone=quiet]"));
     expect(addressOf(page)).toBe("/problems");
     await page.getByRole("button", { name: /^Muted/ }).click();
     await rowOf(page, "no row").locator(".cell-what").click();
@@ -132,6 +144,37 @@ it("a mute takes two clicks, shows by whom and until when, is audited, and can b
     await expectShown(page.getByRole("link", { name: "paid of platform" }));
   });
 });
+
+it.each([
+  ["order", ["Failed at", "Notification", "Event", ""]],
+  ["order.shipped", ["Failed at", "Notification", "Event type", "Event", ""]],
+])(
+  "undelivered notifications about an order, of the topic %s, have the columns %j",
+  { timeout: LIMIT_MS },
+  (topic, heads) => {
+    const order = defineHandler({
+      type: "order",
+      data: z.object({}),
+      async handle({ event, notify }) {
+        await notify(topic, { event: event.event_id });
+        return {};
+      },
+    });
+    return withDashboard(
+      async ({ page, receiver, problems }) => {
+        await receiver.send(event("order", {}));
+        await page.goto("/problems");
+        await signIn(page);
+        await rowOf(page, "Notifications").locator(".cell-what").click();
+        await expectShown(panelOf(page).getByRole("listitem").getByText(topic, { exact: true }).first());
+        expect(await panelOf(page).locator(".event-heads > *").allTextContents()).toEqual(heads);
+        expect(problems).toEqual([]);
+      },
+      { handlers: [order], env: { ...OPEN, ...CLOSED_WEBHOOK }, outboxPollMs: 20 },
+      WIDE,
+    );
+  },
+);
 
 it("the failures are a CSV file two clicks from the overview", { timeout: LIMIT_MS }, () => {
   const { handlers } = breaking({ paid: "no row" });

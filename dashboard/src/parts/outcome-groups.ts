@@ -12,6 +12,19 @@ export const GROUPS = [
   { name: "failed", label: "Failed", tone: "failed" },
 ] as const;
 
+/** The page counts duplicates, in the plural; a filter of the API, and of the query language, has an outcome's name. */
+const [COUNTED, FILTERED] = ["duplicates", "duplicate"];
+
+/** The filter of a group, or of an outcome. */
+export function filterOf(group: string): string {
+  return group === COUNTED ? FILTERED : group;
+}
+
+/** The group of a filter that has a group's name. */
+export function groupOf(filter: string): string {
+  return filter === FILTERED ? COUNTED : filter;
+}
+
 /** The callbacks of all groups. */
 export function countOfAll(counts: OutcomeCounts): number {
   return GROUPS.reduce((sum, { name }) => sum + counts[name], 0);

@@ -1,14 +1,7 @@
 import type { CallbackFilters } from "oncehook/admin-client";
+import { filterOf } from "../../parts/outcome-groups.ts";
 import { CALLBACK_FILTERS, type Raw, searchText } from "../../search.ts";
 import { momentOf, quotedWord } from "./query-values.ts";
-
-/** The groups of outcomes that the page counts, by their names in the API. */
-const GROUPS = {
-  handled: "handled",
-  duplicates: "duplicate",
-  refused: "refused",
-  failed: "failed",
-} as const;
 
 export const TIME_PRESETS = [
   { value: "1h", label: "Last hour", span: "hour" },
@@ -44,13 +37,9 @@ export function apiFilters(search: ActivitySearch, now: number): CallbackFilters
   const from = since === undefined ? filters.from : (momentOf(since, now) ?? since);
   return {
     ...filters,
-    ...(outcome === undefined ? {} : { outcome: isGroup(outcome) ? GROUPS[outcome] : outcome }),
+    ...(outcome === undefined ? {} : { outcome: filterOf(outcome) }),
     ...(from === undefined ? {} : { from }),
   };
-}
-
-function isGroup(outcome: string): outcome is keyof typeof GROUPS {
-  return outcome in GROUPS;
 }
 
 /** Whether the list is narrowed by anything but a source, a time preset and outcomes. */

@@ -7,7 +7,7 @@ import { outcomeTitle, toneOf } from "../../parts/outcome.ts";
 import { Cell, ListRow, type RowPlace } from "../../parts/row-list.tsx";
 import { milliseconds } from "../../parts/time.tsx";
 import { type TimeZone, timeParts } from "../../parts/time-zone.tsx";
-import { reasonOf, shortReason } from "./reason.ts";
+import { reasonOf, rowReason } from "./reason.ts";
 import type { ActivityRowView } from "./use-activity.ts";
 
 interface Props extends RowPlace {
@@ -70,7 +70,7 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
 
 /** The end of an error tells it from others; a sentence begins with what matters. */
 function Reason({ callback }: { readonly callback: ActivityRowView }) {
-  const text = shortReason(callback);
+  const text = rowReason(callback);
   return callback.diagnosis === null ? <CutText text={text} /> : text;
 }
 

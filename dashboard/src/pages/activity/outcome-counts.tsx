@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type OutcomeCounts as Counts, outcomeCounts, outcomeGroup } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { COUNTED_OUTCOMES, countOfAll, GROUPS } from "../../parts/outcome-groups.ts";
+import { COUNTED_OUTCOMES, countOfAll, GROUPS, groupOf } from "../../parts/outcome-groups.ts";
 import { useTimeZone } from "../../parts/time-zone.tsx";
 import { type ActivitySearch, isNarrowed, TIME_PRESETS } from "./activity-filters.ts";
 import { timeLabel } from "./time-chip.tsx";
@@ -21,7 +21,7 @@ interface Props {
 export function OutcomeCounts({ search, change, shown, hasMore }: Props) {
   const counts = useCounts(search);
   const time = timeLabel(search, useTimeZone());
-  const chosen = groupOf(search.outcome);
+  const chosen = chosenGroup(search.outcome);
   const choose = (outcome: string | undefined) => change({ outcome, status: undefined });
   const isAll = (search.outcome ?? COUNTED_OUTCOMES) === COUNTED_OUTCOMES && search.status === undefined;
   return (
@@ -61,12 +61,12 @@ function resultsText(shown: number, hasMore: boolean): string {
 }
 
 /** The group that is chosen, or has the chosen outcome: `success` is one of those that were handled. */
-function groupOf(outcome: string | undefined): string | undefined {
+function chosenGroup(outcome: string | undefined): string | undefined {
   if (outcome === undefined || GROUPS.some(({ name }) => name === outcome)) return outcome;
   if (outcome.includes(",")) return undefined;
   // A filter has the name of the group, or an outcome in it.
   const group = outcome === "duplicate" ? outcome : outcomeGroup(outcome);
-  return group === "duplicate" ? "duplicates" : group;
+  return group && groupOf(group);
 }
 
 /** Without a time, counts are of the longest one that the receiver has. */

@@ -1,4 +1,5 @@
 import { queryWords } from "oncehook/admin-client";
+import { filterOf, groupOf } from "../../parts/outcome-groups.ts";
 import type { ActivitySearch } from "./activity-filters.ts";
 import { isDuration, momentOf, quoted } from "./query-values.ts";
 
@@ -15,9 +16,6 @@ const NAMES = {
 const PARAMETERS: ReadonlyMap<string, string> = new Map(
   Object.entries(NAMES).map(([parameter, name]) => [name, parameter]),
 );
-
-/** The page counts duplicates, in the plural; the query language has the group `duplicate`. */
-const [GROUP_OF_PAGE, GROUP_OF_QUERY] = ["duplicates", "duplicate"];
 
 /**
  * A typed query, as the address holds it: `source:stripe since:3d order-123` sets two chips. The other words stay a query.
@@ -39,14 +37,14 @@ function chipOf(name: string, value: string, now: number): ActivitySearch | unde
   if (name === "until") return { to: momentOf(value, now) ?? value };
   const parameter = PARAMETERS.get(name);
   if (parameter === undefined) return undefined;
-  return { [parameter]: name === "outcome" && value === GROUP_OF_QUERY ? GROUP_OF_PAGE : value };
+  return { [parameter]: name === "outcome" ? groupOf(value) : value };
 }
 
 /** The whole search as a query, for the search box and for the API; empty where all callbacks are listed. */
 export function queryText(search: ActivitySearch): string {
   const words = Object.entries(NAMES).map(([parameter, name]) => {
     const value = search[parameter as keyof typeof NAMES];
-    return [name, value === GROUP_OF_PAGE ? GROUP_OF_QUERY : value] as const;
+    return [name, name === "outcome" && value !== undefined ? filterOf(value) : value] as const;
   });
   const times = [["since", search.since ?? search.from] as const, ["until", search.to] as const];
   const filters = [...words, ...times].flatMap(([name, value]) =>

@@ -1,5 +1,6 @@
 import type { CallbackRowView } from "oncehook/admin-client";
 import { plain } from "../../parts/plain-message.ts";
+import { shortReason } from "../../parts/problem-cause.ts";
 
 /** Why a callback ended so, in one line; empty where its outcome says all. */
 export function reasonOf({
@@ -18,8 +19,8 @@ export function reasonOf({
 const UNKNOWN_SECRET = /^The callback was signed with a secret\b/;
 
 /** The same for a row, where the panel has the whole. */
-export function shortReason(callback: Parameters<typeof reasonOf>[0]): string {
+export function rowReason(callback: Parameters<typeof reasonOf>[0]): string {
   const reason = reasonOf(callback);
   const isUnknown = callback.diagnosis?.code === "unknown" && UNKNOWN_SECRET.test(reason);
-  return isUnknown ? "Unknown secret, or body changed" : reason;
+  return isUnknown ? "Unknown secret, or body changed" : shortReason(reason);
 }

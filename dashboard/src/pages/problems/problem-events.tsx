@@ -16,6 +16,8 @@ const HEADS = {
   failure: ["Failed at", "Event", "Next retry"],
   refusal: ["Received at", "Event type", "Event", "Reason"],
   delivery: ["Failed at", "Notification", "Event type", "Event", "Error"],
+  /** Of notifications whose topics are the types of their events. */
+  topic: ["Failed at", "Notification", "Event", "Error"],
 } as const;
 
 interface Props {
@@ -27,6 +29,7 @@ interface Props {
 export function ProblemEvents({ problem, events }: Props) {
   const isFailure = problem.kind === "failure";
   const { data = [] } = useFailures(problem.id, isFailure);
+  const columns = columnsOf(problem.kind, events);
   const failures = new Map(data.map((failure) => [openOf(failure), failure]));
   if (events.length === 0) return null;
   return (
@@ -45,9 +48,9 @@ export function ProblemEvents({ problem, events }: Props) {
       </div>
       <EventLines
         label="Events of this problem"
-        heads={HEADS[problem.kind]}
+        heads={HEADS[columns]}
         lines={events.map((event, index) => {
-          const line = lineOf(event, index, problem.kind, events[0]?.error);
+          const line = lineOf(event, index, columns, events[0]?.error);
           return isFailure ? { ...line, note: <Attempts failure={failures.get(line.open ?? "")} /> } : line;
         })}
       />
@@ -85,11 +88,16 @@ function Words({ children }: { readonly children: string }) {
 
 type ProblemEvent = ProblemDetailView["events"][number];
 
+function columnsOf(kind: ProblemView["kind"], events: readonly ProblemEvent[]): keyof typeof HEADS {
+  const isSame = events.every(({ topic, event_type }) => event_type === null || event_type === topic);
+  return kind === "delivery" && isSame ? "topic" : kind;
+}
+
 /** @param newest the error of the newest event, which stands above the lines */
 function lineOf(
   event: ProblemEvent,
   index: number,
-  kind: ProblemView["kind"],
+  columns: keyof typeof HEADS,
   newest: string | null = null,
 ): EventLine {
   const { at, error, callback_id, notification_id, event_id, alert } = event;
@@ -102,10 +110,11 @@ function lineOf(
   if (alert !== null) {
     return { ...line, whole: <AlertsLink name={`Alert: ${alertName(alert)}`} /> };
   }
-  if (kind === "refusal") return { ...line, ...calledBack(event) };
+  if (columns === "refusal") return { ...line, ...calledBack(event) };
   const open = event.source === null || event_id === null ? undefined : openOf({ source: event.source, event_id });
   const named = { ...line, name: event_id ?? "–", open };
-  return kind === "delivery" ? { ...named, about: [event.topic, event.event_type] } : named;
+  if (columns === "topic") return { ...named, about: [event.topic] };
+  return columns === "delivery" ? { ...named, about: [event.topic, event.event_type] } : named;
 }
 
 /** A refused callback has the type and the event that it claims, as in Activity; without a claim, its number. */

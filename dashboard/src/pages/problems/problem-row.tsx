@@ -43,9 +43,9 @@ export const ProblemRow = memo(function ProblemRow({ problem, index, top, isOpen
   const place = sourceOrChannel(problem);
   const isPlain = state === "open" && problem.reopened === 0;
   return (
-    <ListRow id={id} index={index} top={top} className={`problem-row${isPlain ? " plain" : ""}`} isOpen={isOpen}>
+    <ListRow id={id} index={index} top={top} className={`problem-row ${isPlain ? "plain" : state}`} isOpen={isOpen}>
       <Cell name="outcome">
-        <span className="outcome" data-tone={state === "resolved" ? "quiet" : tone}>
+        <span className="outcome" data-tone={state === "open" ? tone : "quiet"}>
           {capitalised(label)}
         </span>
       </Cell>
