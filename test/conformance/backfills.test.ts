@@ -60,7 +60,7 @@ describe.each(DIALECTS)("backfills on %s", (dialect) => {
       expect((await start({ eventType: "order" })).isNew).toBe(true);
     }));
 
-  it("of many backfills that start at once, one is new", () =>
+  it("one of many backfills that start at once is new", () =>
     withStore(dialect, async ({ backfills }) => {
       const started = await Promise.all(Array.from({ length: 8 }, () => backfills.start(ASKED, T0)));
       expect(started.filter(({ isNew }) => isNew)).toHaveLength(1);

@@ -68,7 +68,7 @@ const SHOWN_TIMES = `[...document.querySelectorAll("time[datetime]")]
   .map((one) => [one.dateTime, one.textContent])`;
 
 it(
-  "with UTC, every time of every page and panel is that of UTC, and rows have milliseconds in one width",
+  "every time of every page and panel is that of UTC, where it is chosen, and rows have milliseconds in one width",
   {
     timeout: LIMIT_MS,
   },

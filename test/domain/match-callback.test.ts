@@ -23,7 +23,7 @@ const ROW = logRow({
 const match = (query: string, row = ROW) => matchCallback(row, parseSearchQuery(query, new Date()).terms);
 
 describe("a callback", () => {
-  it("has its ids, its address, ids of its URL and headers, and each leaf of its body as values", () => {
+  it("a callback has its ids, its address, ids of its URL and headers, and each leaf of its body as values", () => {
     const found: string[] = [];
     eachValue(ROW, (value, where) => found.push(`${where()} = ${value}`));
     expect(found).toEqual([
@@ -65,17 +65,17 @@ describe("a callback", () => {
     },
   );
 
-  it("that is a form has each field as a value, and the JSON inside of one", () => {
+  it("a callback that is a form has each field as a value, and the JSON inside of one", () => {
     const row = logRow({ requestBody: 'email=ada%40example.com&payload={"id":"p-77"}' });
     expect(match("ada@example.com", row)).toEqual({ kind: "exact", where: "email", value: "ada@example.com" });
     expect(match("payload.id:p-77", row)).toEqual({ kind: "exact", where: "payload.id", value: "p-77" });
   });
 
-  it("that was cut off is read up to there", () => {
+  it("a callback that was cut off is read up to there", () => {
     expect(match("cus_1", logRow({ requestBody: '{"a":{"b":"cus_1"},"c":"unfinis' }))?.where).toBe("a.b");
   });
 
-  it("that was refused claims the id and the type of its headers, or of its body", () => {
+  it("a refused callback claims the id and the type of its headers, or of its body", () => {
     const refused = { eventId: null, eventType: null, outcome: "signature_mismatch" } as const;
     const headers = JSON.stringify({ "x-github-delivery": "d-1", "x-github-event": "push" });
     expect(claimOf(logRow({ ...refused, requestHeaders: headers }))).toEqual({ eventId: "d-1", eventType: "push" });

@@ -29,7 +29,7 @@ describe("the values of shown statements", () => {
     expect(values).toEqual(["[masked]", "as [masked] says", "[masked]", "a-1", 42]);
   });
 
-  it("of a long value only the length is shown", () => {
+  it("a long value is shown by its length only", () => {
     expect(valuesOf(["x".repeat(20_000)])).toEqual(["<20000 characters>"]);
   });
 

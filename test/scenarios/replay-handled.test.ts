@@ -208,7 +208,7 @@ describeFullOnPostgres("the replay of a handled event on %s", (dialect) => {
       withShop(),
     ));
 
-  it("of several handlers of one type only the named one is run again", () =>
+  it("only the named one of several handlers of one type is run again", () =>
     withReceiver(
       dialect,
       async (receiver) => {

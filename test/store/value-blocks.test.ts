@@ -25,7 +25,7 @@ async function blockOf(values: readonly string[]) {
 }
 
 describe("a block of values", () => {
-  it("has the ids of each value, and those of all values that begin so", async () => {
+  it("a block has the ids of each value, and those of all values that begin so", async () => {
     const { keys, block } = await blockOf(VALUES);
     const asked = [...VALUES, "", "aa", "abe", "caf", "order", "order-11", "order-3", "zz"].map(sortKey);
     for (const key of asked) {
@@ -39,7 +39,7 @@ describe("a block of values", () => {
     }
   });
 
-  it("is handed over when it is full, and its first value is the next one's end", async () => {
+  it("a block is handed over when it is full, and its first value is the next one's end", async () => {
     const writer = new BlockWriter(1);
     const blocks = [];
     for (let number = 0; number < 3_000; number += 1) {

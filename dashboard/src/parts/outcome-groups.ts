@@ -12,7 +12,7 @@ export const GROUPS = [
   { name: "failed", label: "Failed", tone: "failed" },
 ] as const;
 
-/** The page counts duplicates, in the plural; a filter of the API, and of the query language, has an outcome's name. */
+/** The page counts duplicates, in the plural. A filter of the API, and of the query language, is `duplicate`. */
 const [COUNTED, FILTERED] = ["duplicates", "duplicate"];
 
 /** The filter of a group, or of an outcome. */

@@ -54,7 +54,7 @@ describe("the receivers of an SQLite file", () => {
     last.close();
   });
 
-  it("of several that join at once one at most is alone, and all join", async () => {
+  it("one at most of several that join at once is alone, and all join", async () => {
     const all = await Promise.all([joined(), joined(), joined()]);
     expect(all.filter(({ wasAlone }) => wasAlone)).toHaveLength(1);
     for (const one of all) one.close();
