@@ -59,18 +59,20 @@ export async function erasePayloads(
     const isOfEvent = source !== null && eventId !== null && found.keys.has(keyText({ source, eventId }));
     if (isOfEvent || bodyMeetsCondition(text, condition)) notifications.push(id);
   }
-  const originals = await eraseOriginals(found, condition, isDryRun, dependencies);
   if (!isDryRun) {
+    // Rows that the value is found by go last: an interrupted erasure can be repeated.
+    await erasure.deleteOrderKeys(condition.value);
+    await erasure.eraseNotifications(notifications);
+    for (const key of found.keys.values()) await erasure.eraseTraces(key, condition.value);
     // Again afterwards: the index may have been built from the rows meanwhile.
     await store.valueIndex.forget([...found.callbacks]);
     for (const id of found.callbacks) await erasure.eraseCallback(id, condition.value);
     await store.valueIndex.forget([...found.callbacks]);
-    for (const key of found.keys.values()) await erasure.eraseEvent(key, condition.value);
     for (const key of found.storedEvents) await erasure.eraseStoredEvent(key);
-    await erasure.eraseNotifications(notifications);
+    for (const key of found.keys.values()) await erasure.deleteFailure(key);
     await erasure.deleteCaptures(found.captures);
-    await erasure.deleteOrderKeys(condition.value);
   }
+  const originals = await eraseOriginals(found, condition, isDryRun, dependencies);
   return {
     events: found.keys.size,
     originals,

@@ -10,7 +10,8 @@ import { createEncryptor } from "../../src/system/index.ts";
 import { createValueIndexer } from "../../src/upkeep/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
-import { databaseFile, openTarget, STAMP } from "../support/open-target.ts";
+import { execute } from "../support/execute.ts";
+import { databaseFile, openTarget, STAMP, type Target } from "../support/open-target.ts";
 import { originalOf } from "../support/originals.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { BATCH, deliverToShop, shop } from "../support/shop-source.ts";
@@ -28,7 +29,7 @@ const OPTIONS: ReceiverOptions = {
       async handle({ event, notify }) {
         const { customer, fails = false } = event.data;
         if (fails) throw new Error(`no account of ${customer}`);
-        await notify("ordered", { customer });
+        await notify("ordered", { text: `order of ${customer}` });
         return { customer, id: event.event_id };
       },
     }),
@@ -86,6 +87,25 @@ function decrypted(row: Record<string, unknown>): string[] {
   return [Buffer.from(ENCRYPTOR.decrypt(row.encrypted_body as Uint8Array, context)).toString()];
 }
 
+/** @returns allows them again */
+async function refuseChanges(target: Target, table: string): Promise<() => Promise<void>> {
+  const [begin, end] =
+    target.dialect === "sqlite"
+      ? ["BEGIN", "SELECT RAISE(ABORT, 'refused'); END"]
+      : ["FOR EACH ROW EXECUTE FUNCTION", "refused()"];
+  if (target.dialect === "postgres")
+    await execute(
+      target,
+      "CREATE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$",
+    );
+  for (const change of ["UPDATE", "DELETE"])
+    await execute(target, `CREATE TRIGGER refused_${change} BEFORE ${change} ON ${table} ${begin} ${end}`);
+  const ofTable = target.dialect === "sqlite" ? "" : ` ON ${table}`;
+  return async () => {
+    for (const change of ["UPDATE", "DELETE"]) await execute(target, `DROP TRIGGER refused_${change}${ofTable}`);
+  };
+}
+
 describeFullOnPostgres("erasing a person's payloads on %s", (dialect) => {
   it("an erasure leaves the value in no table, and the payloads of others as they are", () =>
     withReceiver(
@@ -105,6 +125,24 @@ describeFullOnPostgres("erasing a person's payloads on %s", (dialect) => {
       },
       OPTIONS,
     ));
+
+  it.each(["records", "notifications", "callbacks", "originals"])(
+    "an erasure that could not write %s is finished by the next one",
+    (table) =>
+      withReceiver(
+        dialect,
+        async (receiver) => {
+          await deliverAll(receiver);
+          await receiver.admin("/api/v1/failures/shop/failed/replay", { method: "POST" });
+          const mend = await refuseChanges(receiver.target, `oncehook_${table}`);
+          expect((await erase(receiver, WHERE)).status).toBe(500);
+          await mend();
+          expect((await erase(receiver, WHERE)).status).toBe(200);
+          expect(await everything(receiver)).not.toContain(CUSTOMER);
+        },
+        OPTIONS,
+      ),
+  );
 
   it("an erasure removes the payloads of events that no handler took", () =>
     withReceiver(

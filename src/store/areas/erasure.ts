@@ -59,11 +59,10 @@ export class Erasure extends Area {
     return changes > 0;
   }
 
-  /** Its failure, its preparation, the errors of its attempts, and its results where they hold the value. */
-  async eraseEvent({ source, eventId }: EventKey, value: string): Promise<void> {
+  /** Traces of a run: its preparation, the errors of its attempts, and its results where they hold the value. */
+  async eraseTraces({ source, eventId }: EventKey, value: string): Promise<void> {
     const key = equal({ eventId, source });
     await this.database.transact(async (query) => {
-      await run(query, sql`DELETE FROM oncehook_failures WHERE ${key}`);
       await run(query, sql`DELETE FROM oncehook_preparations WHERE ${key}`);
       await run(query, sql`DELETE FROM oncehook_recorded_runs WHERE ${key}`);
       await run(query, sql`UPDATE oncehook_attempts SET error = '[erased]' WHERE ${key} AND error IS NOT NULL`);
@@ -71,6 +70,10 @@ export class Erasure extends Area {
       await eraseResults(query, { table: "oncehook_records", column: "result", key }, value);
       await eraseResults(query, { table: "oncehook_event_replays", column: "earlier_result", key }, value);
     });
+  }
+
+  async deleteFailure({ source, eventId }: EventKey): Promise<void> {
+    await this.remove("oncehook_failures", equal({ eventId, source }));
   }
 
   async eraseStoredEvent({ source, eventId }: EventKey): Promise<void> {
