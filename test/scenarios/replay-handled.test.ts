@@ -208,7 +208,7 @@ describeFullOnPostgres("the replay of a handled event on %s", (dialect) => {
       withShop(),
     ));
 
-  it("only the named one of several handlers of one type is run again", () =>
+  it("a replay runs only the named one of several handlers of one type", () =>
     withReceiver(
       dialect,
       async (receiver) => {
