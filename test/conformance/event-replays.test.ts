@@ -193,7 +193,7 @@ describe.each(DIALECTS)("replays of handled events on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await handle(store, async () => ({ result: { customer: "cus_1", n: 1 } }));
       await again(store, "r1", async () => ({ result: { n: 2 } }));
-      await store.erasure.eraseEvent(KEY, "cus_1");
+      await store.erasure.eraseTraces(KEY, "cus_1");
       expect(await store.eventReplays.list(KEY, 9)).toMatchObject([{ earlierResult: { customer: "[erased]", n: 1 } }]);
     }));
 });

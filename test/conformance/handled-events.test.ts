@@ -96,7 +96,7 @@ describe.each(DIALECTS)("bulk replays of handled events on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const { id } = await start(store);
       for (const eventId of ["e1", "e2"]) await store.handledEvents.noteUnreplayed(id, unrun(eventId), now());
-      await store.erasure.eraseEvent({ source: "platform", eventId: "e1" }, "down");
+      await store.erasure.eraseTraces({ source: "platform", eventId: "e1" }, "down");
       const listed = await store.handledEvents.unreplayed(id, undefined, { limit: 9 });
       expect(listed.map(({ error }) => error)).toEqual(["down", "[erased]"]);
     }));
