@@ -110,6 +110,8 @@ export const UNREPLAYED_EVENT = view("A handled event that a bulk replay did not
   event_type: z.string(),
   at: time(),
   kind: z.enum(["failed", "skipped"]),
-  code: z.string().describe("Of docs/errors.md; of a skipped one `no_original`, `erased`, `ignored` or `stale`."),
+  code: z
+    .string()
+    .describe("Of docs/errors.md; of a skipped one `no_original`, `erased`, `ignored`, `no_handler` or `stale`."),
   error: z.string().describe("Its first line; the event's timeline has the stack of the run."),
 });

@@ -1,5 +1,5 @@
 export { paymentNotify } from "./built-in/payment-notify.ts";
-export { storeEvent } from "./built-in/store-event.ts";
+export { storeEvent, storesEvents } from "./built-in/store-event.ts";
 export * from "./built-in/user-authorized.ts";
 export { webhookMessage } from "./built-in/webhook-message.ts";
 export * from "./define-handler.ts";

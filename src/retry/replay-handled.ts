@@ -8,6 +8,7 @@ import {
   success,
   type Version,
 } from "../domain/index.ts";
+import { storesEvents } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
   type AttemptInput,
@@ -21,7 +22,7 @@ import {
 import type { EventReplay, StoredRecord } from "../store/index.ts";
 
 /** Why a handled event was not run again, although nothing is wrong with it. */
-export type SkipReason = "no_original" | "erased" | "ignored" | "stale";
+export type SkipReason = "no_original" | "erased" | "ignored" | "no_handler" | "stale";
 
 export interface SkippedReplay {
   readonly kind: "skipped";
@@ -46,6 +47,8 @@ export const SKIP_TEXTS: Readonly<Record<SkipReason, string>> = {
     "no original of this event is kept: it is past its `keep`, came while none were kept, or came without a callback",
   erased: "its payload was erased",
   ignored: "the filter of its source leaves it out today",
+  no_handler:
+    "its source has no handler: add one that takes its type, which then runs stored events with `oncehook backfill`",
   stale: new StaleReplay().message,
 };
 
@@ -103,6 +106,8 @@ async function runAgain(key: EventKey, how: How, receiver: Receiver): Promise<Ha
   if ("reason" in input) return input;
   const earlier = { result: record.result, processedAt: record.processedAt };
   if ("kind" in input) return { kind: "ended", outcome: input, earlier };
+  const handler = receiver.registry.find(key.source, input.version, input.eventType);
+  if (handler !== undefined && storesEvents(handler)) return skipped("no_handler");
   const span = receiver.tracer?.startAttempt(how.mode === "dry-run" ? "dry-run" : "replay", key, input.eventType);
   const attempt: AttemptInput = { ...input, ...how, key, deadline, kind: "replay" };
   const outcome = await inSpan(span, () => receiver.eventLock.run(key, deadline, () => runEvent(attempt, receiver)));

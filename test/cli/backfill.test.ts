@@ -24,6 +24,7 @@ import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { withFolder } from "../support/folder.ts";
 import { makeOlder } from "../support/older-database.ts";
+import { openTarget, STAMP } from "../support/open-target.ts";
 import { type TestReceiver, testConfig } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
@@ -37,6 +38,15 @@ const ranFor = async (target: Target, keySource = "shop") =>
   (
     await rowsOf(target, `SELECT event_id FROM oncehook_notifications WHERE source = '${keySource}' ORDER BY event_id`)
   ).map(({ event_id }) => event_id);
+
+/** As the retention job does once their time is over. */
+async function deleteRecords(target: Target): Promise<void> {
+  const stamp = { ...STAMP, keys: { ...STAMP.keys, acceptNew: true }, changesNothing: true };
+  const { store } = await openTarget(target, { stamp });
+  const records = new Date(Date.now() + 86_400_000);
+  await store.retention.sweep({ callbacks: new Date(0), records, refusedRowsKept: 100, now: new Date() });
+  await store.close();
+}
 
 describeFullOnPostgres("a backfill on %s", (dialect) => {
   it(
@@ -159,6 +169,43 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
         expect((await backfill(target, handlers)).accepted).toBe(9);
         await until(async () => (await ranFor(target)).length >= 10);
         expect(await ranFor(target)).toEqual(IDS);
+      });
+    }));
+
+  it("an event that was run again since it was stored is not run by a backfill, also without its record", () =>
+    withMigrated(dialect, async (target) => {
+      await storeTen(target);
+      const replay = async (receiver: TestReceiver, query = "") => {
+        const body = JSON.stringify({ reason: "its handler is there now" });
+        const headers = { "content-type": "application/json" };
+        return receiver.admin(`/api/v1/events/shop/evt_1/replay${query}`, { method: "POST", headers, body });
+      };
+      await withShop(target, {}, async (receiver) => {
+        for (const query of ["", "?dry_run=true"]) {
+          const { status, body } = await replay(receiver, query);
+          expect([status, body.error]).toEqual([409, expect.stringContaining("its source has no handler: add one")]);
+        }
+      });
+      const handlers = [handlerOf(), handlerOf("audit")];
+      await withShop(target, { handlers }, async (receiver) => {
+        expect((await replay(receiver)).body).toMatchObject({
+          outcome: "success",
+          earlier: { result: { id: "evt_1" } },
+        });
+        expect(await backfill(target, [handlerOf()], { isDryRun: true })).toMatchObject({
+          accepted: 9,
+          alreadyTaken: 1,
+        });
+        // A delivery runs this one, since the record of its storing is gone.
+        await execute(target, "DELETE FROM oncehook_records WHERE event_id = 'evt_2'");
+        await execute(target, "UPDATE events SET received_at = '2026-01-01T00:00:00.000Z' WHERE id = 'evt_2'");
+        expect((await deliverToShop(receiver, { id: "evt_2" })).body.status).toBe("success");
+        await deleteRecords(target);
+        expect(await receiver.count("oncehook_records", "event_id IN ('evt_1', 'evt_2') AND source = 'shop'")).toBe(0);
+        expect(await backfill(target, handlers)).toMatchObject({ accepted: 17, alreadyTaken: 3 });
+        await until(async () => (await receiver.count("oncehook_failures")) === 0);
+        expect(await ranFor(target)).toEqual(IDS);
+        expect(await ranFor(target, "shop#audit")).toEqual(IDS);
       });
     }));
 

@@ -18,6 +18,9 @@ ALTER TABLE events ADD COLUMN headers text;
 ALTER TABLE events ADD COLUMN version text;`,
 );
 
+/** Whether it only stores events: its source has no handler. */
+export const storesEvents = ({ migrations }: Handler): boolean => migrations.includes(events);
+
 /** Keeps every event of a source without a handler. @param hide for `JSON.stringify`: masks credentials */
 export function storeEvent(
   source: string,

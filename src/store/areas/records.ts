@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { EventKey, JsonObject } from "../../domain/index.ts";
 import { columnName, equal } from "../database.ts";
 import {
@@ -49,6 +49,10 @@ export const RECORD_FIELDS = [
 ] as const satisfies readonly (keyof StoredRecord)[];
 export const RECORD_COLUMNS: readonly string[] = RECORD_FIELDS.map(columnName);
 const COLUMNS = sql.raw(RECORD_COLUMNS.join(", "));
+
+/** The log entries of deleted records are found by the index of the others from then on. */
+export const indexCallbacks = (deleted: RawBuilder<unknown>) =>
+  sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${deleted})`;
 
 /** As a database returns it: its result is JSON text. On the hot path of PostgreSQL its id is a text too. */
 export interface RecordRow extends Omit<StoredRecord, "result"> {

@@ -3,6 +3,8 @@ import { type RawBuilder, sql } from "kysely";
 import { type EventKey, OAUTH, OVERVIEW_RANGES } from "../../domain/index.ts";
 import { Area, type IdRow, ROWS_PER_STEP, type TableName } from "../database.ts";
 import { mergedBelow } from "./group-blocks.ts";
+import { indexCallbacks } from "./records.ts";
+import { noteHandled } from "./stored-events.ts";
 
 export interface RetentionLimits {
   /** Older rows of the callback log go. */
@@ -52,16 +54,12 @@ const DELIVERED = sql`AND fanned_out_at IS NOT NULL AND 0 = (SELECT count(*) FRO
 
 const ENDED = sql`AND ended_at IS NOT NULL`;
 
-/** The log entries of deleted records are found by the index of the others from then on. */
-export const indexCallbacks = (deleted: RawBuilder<unknown>) =>
-  sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${deleted})`;
-
 interface Walk {
   readonly isStopping: () => boolean;
   readonly and?: RawBuilder<unknown>;
   /** SQLite would give the newest row's id, which other rows name or a walk has passed, to the next one. */
   readonly keepsNewest?: boolean;
-  readonly first?: (deleted: RawBuilder<unknown>) => RawBuilder<unknown>;
+  readonly first?: (deleted: RawBuilder<unknown>) => Promise<void>;
   /** The rows up to this id that are left stay for ever: the next walk begins after it. */
   readonly passed?: { id: number };
 }
@@ -76,7 +74,11 @@ export class Retention extends Area {
     const kept = { isStopping, keepsNewest: true };
     const old = await this.alongIds("oncehook_callbacks", "received_at", callbacks, kept);
     const timed = notOf(limits.untimedSources ?? [OAUTH]);
-    const ofRecords = { ...kept, and: timed, first: indexCallbacks, passed: this.passedRecords };
+    const first = async (deleted: RawBuilder<unknown>) => {
+      await noteHandled(this.database, deleted, now);
+      await this.write`${indexCallbacks(deleted)}`;
+    };
+    const ofRecords = { ...kept, and: timed, first, passed: this.passedRecords };
     const records = recordsBefore ? await this.alongIds("oncehook_records", "created_at", recordsBefore, ofRecords) : 0;
     // An earlier result stays as long as its record: a row is younger than that.
     const replays = recordsBefore ?? new Date(0);
@@ -138,7 +140,7 @@ export class Retention extends Area {
       const newest = rows.at(-1);
       if (newest === undefined || !rows.some(({ isOld }) => isOld)) break;
       const old = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${before} ${walk.and ?? sql``}`;
-      if (walk.first !== undefined) await this.write`${walk.first(old)}`;
+      await walk.first?.(old);
       deleted += (await this.write`DELETE FROM ${table} ${old}`).changes;
       const isWholeStep = rows.length === ROWS_PER_STEP && rows.every(({ isOld }) => isOld);
       if (isWholeStep && passed?.id === last) passed.id = newest.id;

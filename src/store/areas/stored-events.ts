@@ -1,9 +1,8 @@
-import { sql } from "kysely";
-import { type EventKey, type JsonObject, keySourceOf, keyText } from "../../domain/index.ts";
-import { Area, equal, insert, rowList, run } from "../database.ts";
+import { type RawBuilder, sql } from "kysely";
+import { type EventKey, type JsonObject, keySourceOf, keyText, withoutHandler } from "../../domain/index.ts";
+import { Area, type Database, equal, insert, rowList, run, select } from "../database.ts";
 import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
-import type { StoredRecord } from "./records.ts";
-import { indexCallbacks } from "./retention.ts";
+import { indexCallbacks, type StoredRecord } from "./records.ts";
 
 /** A row of the table `events`. Those of earlier versions have no `timestamp`, `headers` and `version`. */
 export interface StoredEvent {
@@ -45,8 +44,8 @@ const STORED_RECORD_MS = 86_400_000;
 /** The events of sources that had no handler, until a backfill has handed each of them to its handlers. */
 export class StoredEvents extends Area {
   /** Whether any event was ever stored: otherwise a table `events` is the user's. */
-  async exist(): Promise<boolean> {
-    return (await this.read`SELECT 1 FROM oncehook_handler_migrations WHERE name = ${STORED_EVENTS}`).length > 0;
+  exist(): Promise<boolean> {
+    return exist(this.database);
   }
 
   /** The oldest first, of a source and its tenants. @param after the last one of the page before */
@@ -67,6 +66,7 @@ export class StoredEvents extends Area {
       const key = sql`event_id = e.id AND source = e.source || ${keySourceOf({ source: "", name })}`;
       return this.read<StoredType>`SELECT e.source, e.type, count(*) AS count FROM events AS e
         WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled WHERE ${key})
+        AND NOT EXISTS (SELECT 1 FROM oncehook_event_replays WHERE ${key})
         AND NOT EXISTS (SELECT 1 FROM oncehook_records WHERE ${key} AND source <> e.source) GROUP BY e.source, e.type`;
     };
     const found: StoredType[] = [];
@@ -86,14 +86,17 @@ export class StoredEvents extends Area {
     return new Set(found.map(keyText));
   }
 
+  /** A replay has given it to its handler, too. */
   async isTaken({ source, eventId }: EventKey): Promise<boolean> {
-    return (await this.read`SELECT 1 FROM oncehook_backfilled WHERE ${equal({ eventId, source })}`).length > 0;
+    const key = equal({ eventId, source });
+    const rows = await this.read`SELECT 1 FROM oncehook_backfilled WHERE ${key} UNION ALL ${replaysOf(key)}`;
+    return rows.length > 0;
   }
 
   /**
    * Makes a stored event an accepted one, in one transaction: the record of its storing gives way. From then on it is an
    * event like any other, which a delivery or a retry runs once.
-   * @returns false where it was taken before, or a delivery has run it since its handler was there
+   * @returns false where it was taken before, or a delivery or a replay has run it since its handler was there
    */
   async take(event: StoredEventForHandler, now: Date): Promise<boolean> {
     const { storedSource, receivedAt, ...accepted } = event;
@@ -102,11 +105,13 @@ export class StoredEvents extends Area {
       const taken = sql`${insert("oncehook_backfilled", { ...key, takenAt: now })}
         ON CONFLICT (event_id, source) DO NOTHING`;
       if ((await run(query, taken)).changes === 0) return false;
-      const stored = sql`SELECT body_sha256, processed_at FROM oncehook_records WHERE ${equal(key)}`;
+      // A replay that is at work holds it.
+      const lock = this.database.dialect === "postgres" ? sql`FOR UPDATE` : sql``;
+      const stored = sql`SELECT body_sha256, processed_at FROM oncehook_records WHERE ${equal(key)} ${lock}`;
       const [record] = (await run<Pick<StoredRecord, "bodySha256" | "processedAt">>(query, stored)).rows;
+      if ((await run(query, replaysOf(equal(key)))).rows.length > 0) return false;
       if (record !== undefined) {
-        const storedFor = Date.parse(record.processedAt ?? "") - receivedAt.getTime();
-        if (event.source !== storedSource || !(storedFor < STORED_RECORD_MS)) return false;
+        if (event.source !== storedSource || !isOfStoring(record, receivedAt)) return false;
         await run(query, indexCallbacks(sql`WHERE ${equal(key)}`));
         await run(query, sql`DELETE FROM oncehook_records WHERE ${equal(key)}`);
       }
@@ -116,6 +121,42 @@ export class StoredEvents extends Area {
       await run(query, sql`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO NOTHING`);
       return true;
     });
+  }
+}
+
+const replaysOf = (key: RawBuilder<unknown>) => sql`SELECT 1 FROM oncehook_event_replays WHERE ${key}`;
+
+function isOfStoring({ processedAt }: Pick<StoredRecord, "processedAt">, receivedAt: Date): boolean {
+  return Date.parse(processedAt ?? "") - receivedAt.getTime() < STORED_RECORD_MS;
+}
+
+async function exist(database: Database): Promise<boolean> {
+  const made = sql`SELECT 1 FROM oncehook_handler_migrations WHERE name = ${STORED_EVENTS}`;
+  return (await run(database.read, made)).rows.length > 0;
+}
+
+/** Notes the stored events that handlers have run, before the records go that tell it. */
+export async function noteHandled(database: Database, ofRecords: RawBuilder<unknown>, now: Date): Promise<void> {
+  if (!(await exist(database))) return;
+  const records = await select<EventKey & Pick<StoredRecord, "processedAt">>(
+    database,
+    sql`SELECT event_id, source, processed_at FROM oncehook_records ${ofRecords}`,
+  );
+  const rows = records.map(({ eventId, source }) => ({ event_id: eventId, source, stored: withoutHandler(source) }));
+  const given = rowList(database.dialect, { event_id: "text", source: "text", stored: "text" }, rows);
+  const found = await select<EventKey & { receivedAt: string; isReplayed: number | boolean }>(
+    database,
+    sql`SELECT k.event_id, k.source, e.received_at, EXISTS (SELECT 1 FROM oncehook_event_replays AS p
+        WHERE p.event_id = k.event_id AND p.source = k.source) AS is_replayed
+      FROM ${given} AS k JOIN events AS e ON e.id = k.event_id AND e.source = k.stored`,
+  );
+  const byKey = new Map(records.map((record) => [keyText(record), record]));
+  for (const { eventId, source, receivedAt, isReplayed } of found) {
+    const record = byKey.get(keyText({ eventId, source }));
+    const isStored = source === withoutHandler(source) && !isReplayed;
+    if (record === undefined || (isStored && isOfStoring(record, new Date(receivedAt)))) continue;
+    const row = insert("oncehook_backfilled", { eventId, source, takenAt: now });
+    await run(database.write, sql`${row} ON CONFLICT (event_id, source) DO NOTHING`);
   }
 }
 
