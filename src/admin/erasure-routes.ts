@@ -12,8 +12,8 @@ const ERASE = operation({
   auditedFields: ["path"],
   description:
     "Of all events whose payload has the value at the path: from originals, callback log, failures, notifications, " +
-    "prepare steps and attempts. Records stay, so that a late duplicate is not processed again. A failure that is " +
-    "erased is not run any more. The audit log gets an entry `erasure.done` with these counts, and never the value.",
+    "prepare steps and attempts. Records stay, so that a late duplicate is not processed again. A failed " +
+    "event that is erased runs only if its platform sends it again. The audit log gets an entry `erasure.done` with these counts, and never the value.",
   querystring: { dry_run: flag.describe("Only counts.") },
   body: z.strictObject({
     path: text("Names with dots between them, from the payload's root, its `data` or its `data.object`.").regex(

@@ -7,7 +7,7 @@ export const ERASURE = view("The payloads that were erased, or would be in a dry
   events: count(),
   originals: count(),
   callbacks: count().describe("Entries of the callback log."),
-  failures: count().describe("They are not run any more."),
+  failures: count().describe("They run only if their platform sends them again."),
   notifications: count(),
   captures: count().describe("Captured callbacks, outside production."),
   unreadable: count().describe("Stored payloads that no configured key decrypts; they were passed over."),

@@ -12,8 +12,9 @@ interface EraseOptions extends AdminOptions {
 const LONGEST_MS = 3_600_000;
 
 const WHAT_IT_LEAVES = `
-Records stay, without the value: a late duplicate is not processed again. Failed events among them are not run any more.
-Tables of your own, files of the log and backups that were made before keep what they hold.`;
+Records stay, without the value: a late duplicate is not processed again. A failed event runs only if its platform
+sends it again. Reasons that operators typed, tables of your own, files of the log and backups that were made before keep
+what they hold.`;
 
 export function eraseCommand(): Command {
   return adminCommand("erase")

@@ -70,6 +70,11 @@ export function withoutHandler(source: string): string {
   return end === -1 ? source : source.slice(0, end);
 }
 
+/** The key of an event at the handler without a name. */
+export function plainKeyOf({ source, eventId }: EventKey): EventKey {
+  return { source: withoutHandler(source), eventId };
+}
+
 /** The source of a key without its tenant: the handlers are the same for all tenants. */
 export function withoutTenant(source: string): string {
   return source.includes("/") ? source.replace(/\/[^#]*/, "") : source;

@@ -1,4 +1,4 @@
-import { type EventKey, isRefused, keySourceOf, keyText, type Version, withoutHandler } from "../domain/index.ts";
+import { isRefused, keySourceOf, keyText, plainKeyOf, type Version, withoutHandler } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import { type AttemptInput, type Receiver, readOriginal } from "../pipeline/index.ts";
 import { type EventContent, sha256Hex } from "../sources/index.ts";
@@ -60,11 +60,6 @@ export async function sortOut(
   const targets = read.flatMap(({ results }) => results.flatMap((one) => (one.kind === "accepted" ? one.target : [])));
   const sort = await sorterOf(targets, asked, parts);
   return read.map(({ item, results }) => ({ position: item.position, results: results.flatMap(sort) }));
-}
-
-/** The key of an event at the handler without a name. */
-function plainKeyOf({ source, eventId }: EventKey): EventKey {
-  return { source: withoutHandler(source), eventId };
 }
 
 /** Every handler's event counts as accepted here. */

@@ -9,6 +9,7 @@ import {
   meetsCondition,
   type PayloadCondition,
   parseJson,
+  plainKeyOf,
   textWithoutValue,
 } from "../domain/index.ts";
 import { failureContext, type Receiver } from "../pipeline/index.ts";
@@ -19,7 +20,7 @@ export interface ErasureReport {
   readonly events: number;
   readonly originals: number;
   readonly callbacks: number;
-  /** They are not run any more. */
+  /** They run only if their platform sends them again. */
   readonly failures: number;
   readonly notifications: number;
   readonly captures: number;
@@ -53,6 +54,7 @@ export async function erasePayloads(
   const { store } = dependencies;
   const { erasure } = store;
   const found = await findEvents(condition, dependencies);
+  await addHandlersKeys(found, dependencies);
   for (const key of found.keys.values()) for (const id of await erasure.callbackIds(key)) found.callbacks.add(id);
   const notifications: number[] = [];
   for await (const { id, source, eventId, text = "" } of erasure.scan("notifications")) {
@@ -74,7 +76,7 @@ export async function erasePayloads(
   }
   const originals = await eraseOriginals(found, condition, isDryRun, dependencies);
   return {
-    events: found.keys.size,
+    events: new Set([...found.keys.values()].map((key) => keyText(plainKeyOf(key)))).size,
     originals,
     callbacks: found.callbacks.size,
     failures: found.failures.size,
@@ -136,6 +138,19 @@ async function findEvents(condition: PayloadCondition, { store, encryptor, log }
     if (body !== undefined && holdsInWhole(body, condition)) found.captures.push(id);
   }
   return found;
+}
+
+const IDS_AT_ONCE = 1_000;
+
+/** An event has a key for each of its handlers, also for one that got it in a backfill. */
+async function addHandlersKeys({ keys }: Found, { store }: Dependencies): Promise<void> {
+  const events = new Map([...keys.values()].map((key) => [keyText(plainKeyOf(key)), plainKeyOf(key)]));
+  const ids = [...events.values()].map(({ eventId }) => eventId);
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
+    for (const { source, eventId } of await store.backfills.keysOf(ids.slice(at, at + IDS_AT_ONCE))) {
+      const key = { source, eventId };
+      if (events.has(keyText(plainKeyOf(key)))) keys.set(keyText(key), key);
+    }
 }
 
 /** A whole request may be a batch, whose items have the path. Its copy is erased as a whole, its events are not. */

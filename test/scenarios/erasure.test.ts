@@ -3,13 +3,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { DAY_MS, ERASED, meetsCondition, withoutValue } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
-import { failureContext } from "../../src/pipeline/index.ts";
-import { decryptOriginals } from "../../src/store/index.ts";
 import { backupSqlite } from "../../src/store/sqlite/index.ts";
-import { createEncryptor } from "../../src/system/index.ts";
 import { createValueIndexer } from "../../src/upkeep/index.ts";
 import { describeFullOnPostgres } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
+import { erase, everything } from "../support/erasure.ts";
 import { execute } from "../support/execute.ts";
 import { databaseFile, openTarget, STAMP, type Target } from "../support/open-target.ts";
 import { originalOf } from "../support/originals.ts";
@@ -17,7 +15,6 @@ import { type ReceiverOptions, type TestReceiver, withReceiver } from "../suppor
 import { BATCH, deliverToShop, shop } from "../support/shop-source.ts";
 import { until } from "../support/until.ts";
 
-const ENCRYPTOR = createEncryptor(Buffer.alloc(32, 7));
 const CUSTOMER = "cus_of_the_erased_person";
 const OPTIONS: ReceiverOptions = {
   sources: { shop: shop({ answer: "inline" }) },
@@ -35,12 +32,6 @@ const OPTIONS: ReceiverOptions = {
     }),
   ],
 };
-const erase = async (receiver: TestReceiver, body: object, query = "") =>
-  receiver.admin(`/api/v1/erasures${query}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
 const WHERE = { path: "customer", value: CUSTOMER };
 
 /** Two handled events of the person and one that failed, a duplicate, and an event of somebody else. */
@@ -60,31 +51,6 @@ async function deliverForm({ publicOrigin }: TestReceiver, fields: Record<string
   };
   const response = await fetch(`${publicOrigin}/api/shop/callback`, { method: "POST", body, headers });
   expect(response.status).toBe(200);
-}
-
-/** All rows of Oncehook's tables, with what they have encrypted. */
-async function everything({ target }: TestReceiver): Promise<string> {
-  const names =
-    target.dialect === "sqlite"
-      ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'oncehook_%'"
-      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'oncehook_%'";
-  const texts: string[] = [];
-  for (const { name } of await rowsOf(target, names)) {
-    const rows = await rowsOf(target, `SELECT * FROM ${String(name)}`);
-    texts.push(JSON.stringify(rows));
-    for (const row of rows) texts.push(...decrypted(row));
-  }
-  return texts.join("\n");
-}
-
-function decrypted(row: Record<string, unknown>): string[] {
-  if (row.encrypted_block !== undefined)
-    return decryptOriginals(row.encrypted_block as Uint8Array, ENCRYPTOR).map(
-      ({ body, ...head }) => JSON.stringify(head) + Buffer.from(body).toString(),
-    );
-  if (row.encrypted_body === undefined) return [];
-  const context = failureContext({ source: String(row.source), eventId: String(row.event_id) });
-  return [Buffer.from(ENCRYPTOR.decrypt(row.encrypted_body as Uint8Array, context)).toString()];
 }
 
 /** @returns allows them again */
