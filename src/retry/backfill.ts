@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type BackfillCounts, type NewBackfill, NO_BACKFILL_COUNTS } from "../store/index.ts";
 import { withResult } from "./backfill-counts.ts";
 import { type BackfillResult, type BackfillTarget, firstOfEach, sortOut } from "./backfill-events.ts";
@@ -50,6 +51,7 @@ export async function previewBackfill(
         counts = withResult(counts, ended);
         if (ended.kind === "accepted") await sampleOf(ended.target);
       }
+    await nextTurn();
     if (performance.now() > endsAt) return { ...counts, isComplete: false, sample };
   }
   return { ...counts, isComplete: true, sample };

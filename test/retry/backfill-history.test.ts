@@ -71,6 +71,27 @@ describeFullOnPostgres("the history of a source on %s", (dialect) => {
       expect([...seen].filter((id) => many?.includes(id))).toHaveLength(60);
     }));
 
+  it("callbacks get a turn after each block of a history", () =>
+    withStore(dialect, async (store) => {
+      const kept = originalsKeeper();
+      await keepAll(
+        store,
+        kept,
+        Array.from({ length: 48 }, (_, index) => `t${index}`),
+      );
+      const parts = { store, encryptor: kept.encryptor, now: new Date() };
+      let turns = 0;
+      let isOver = false;
+      const turn = () => {
+        turns += 1;
+        if (!isOver) setImmediate(turn);
+      };
+      setImmediate(turn);
+      for await (const _ of historyOf(range, { phase: "originals" }, parts));
+      isOver = true;
+      expect(turns).toBeGreaterThanOrEqual(16);
+    }));
+
   it("a history leaves out what came after its end, and what is of another source", () =>
     withStore(dialect, async (store) => {
       const kept = originalsKeeper();
