@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type EventKey, FAILURE_STATES } from "../domain/index.ts";
+import { type EventKey, FAILURE_STATES, hasRealDay } from "../domain/index.ts";
 import type { BulkReplayFilter, FailureFilter, Page, SearchPage, SearchResult } from "../store/index.ts";
 import { anyText } from "./page-schemas.ts";
 
@@ -37,7 +37,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?
 export const timeFilter = (description: string) =>
   z
     .string()
-    .refine((time) => ISO_TIME.test(time) && !Number.isNaN(Date.parse(time)))
+    .refine((time) => ISO_TIME.test(time) && hasRealDay(time) && !Number.isNaN(Date.parse(time)))
     .meta({ format: "date-time", description })
     .optional();
 

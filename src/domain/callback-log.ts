@@ -105,8 +105,14 @@ export interface CallbackFilter {
   readonly statuses?: readonly [first: number, last: number] | undefined;
   /** A part of the masked body. The letters A to Z match a to z; every other character matches itself. */
   readonly text?: string | undefined;
-  /** A part of the masked body, a header, the URL, an id or the address, compared as `text` is. */
-  readonly anywhere?: string | undefined;
+  readonly anywhere?: Anywhere | undefined;
+}
+
+/** One or two parts of one column: the body, the URL, an id or the address. They are compared as `text` is. */
+export interface Anywhere {
+  readonly parts: readonly [first: string, second?: string | undefined];
+  /** Whether the column may also be the headers. */
+  readonly headers: boolean;
 }
 
 /** Every outcome that a row of the log can have. */
@@ -133,14 +139,16 @@ export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): 
   if (outcomes !== undefined && !outcomes.includes(row.outcome)) return false;
   if (statuses !== undefined && (row.responseStatus < statuses[0] || row.responseStatus > statuses[1])) return false;
   if (text !== undefined && !lowerAscii(row.requestBody).includes(lowerAscii(text))) return false;
-  return filter.anywhere === undefined || isAnywhere(lowerAscii(filter.anywhere), row);
+  return filter.anywhere === undefined || isAnywhere(filter.anywhere, row);
 }
 
-function isAnywhere(text: string, row: CallbackLogEntry): boolean {
+function isAnywhere({ parts: [first, second = ""], headers }: Anywhere, row: CallbackLogEntry): boolean {
   const { requestBody, requestHeaders, url, requestId, eventId, remoteAddress } = row;
-  return [requestBody, requestHeaders, url, requestId, eventId ?? "", remoteAddress].some((column) =>
-    lowerAscii(column).includes(text),
-  );
+  const columns = [requestBody, url, requestId, eventId ?? "", remoteAddress];
+  return (headers ? [...columns, requestHeaders] : columns).some((column) => {
+    const text = lowerAscii(column);
+    return text.includes(lowerAscii(first)) && text.includes(lowerAscii(second));
+  });
 }
 
 /** Both databases fold only these letters, whatever their locale. */

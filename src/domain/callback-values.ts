@@ -26,11 +26,12 @@ const ID_LIKE = /^(?=.*\d)[\w.:+/=@~-]{4,64}$/;
 const FORM = /^[^\s=&{[]{1,128}=/;
 const MASKED = "[masked]";
 
-/**
- * Calls `visit` with each value that a callback can be found by, as it is written.
- * @param visit `where` names the place: a path in the body, `header x-github-delivery`, `query order`, or a column
- */
-export function eachValue(row: ValueColumns, visit: (value: string, where: () => string) => void): void {
+/** `where` names the place: a path in the body, `header x-github-delivery`, `query order`, or a column. */
+export type VisitValue = (value: string, where: () => string, isInBody: boolean) => void;
+
+/** Calls `visit` with each value that a callback can be found by, as it is written. */
+export function eachValue(row: ValueColumns, visitValue: VisitValue): void {
+  const visit: Visit = (value, where) => visitValue(value, where, false);
   if (row.eventId !== null) visit(row.eventId, () => "event_id");
   visit(row.requestId, () => "request_id");
   visit(row.remoteAddress, () => "remote_address");
@@ -38,21 +39,23 @@ export function eachValue(row: ValueColumns, visit: (value: string, where: () =>
   eachJsonLeaf(row.requestHeaders, (value, [name = ""]) => {
     if (ID_LIKE.test(value) && !isCommonHeader(String(name))) visit(value, () => `header ${name}`);
   });
-  eachOfBody(row.requestBody, visit);
+  eachOfBody(row.requestBody, (value, where) => visitValue(value, where, true));
 }
+
+type Visit = (value: string, where: () => string) => void;
 
 function isCommonHeader(name: string): boolean {
   if (COMMON_HEADERS.has(name) || COMMON_BEGINNINGS.some((beginning) => name.startsWith(beginning))) return true;
   return CREDENTIALS.some((part) => name.includes(part));
 }
 
-function eachOfUrl(url: string, visit: (value: string, where: () => string) => void): void {
+function eachOfUrl(url: string, visit: Visit): void {
   const [path = "", query] = url.split("?", 2);
   for (const segment of path.split("/")) if (ID_LIKE.test(segment)) visit(segment, () => "url");
   if (query !== undefined) for (const [name, value] of new URLSearchParams(query)) visit(value, () => `query ${name}`);
 }
 
-function eachOfBody(body: string, visit: (value: string, where: () => string) => void): void {
+function eachOfBody(body: string, visit: Visit): void {
   let left = MAX_LEAVES;
   const leaf = (value: string, path: () => string) => {
     left -= 1;

@@ -13,3 +13,10 @@ export function durationMs(text: unknown): number {
   const [, count, unit = ""] = DURATION.exec(typeof text === "string" ? text : "") ?? [];
   return Number(count) * (UNIT_MS[unit] ?? Number.NaN);
 }
+
+/** Whether the day that an ISO 8601 text begins with exists: `Date.parse` takes the thirtieth of February. */
+export function hasRealDay(text: string): boolean {
+  const day = text.slice(0, 10);
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+}

@@ -1,5 +1,5 @@
 import { lowerAscii } from "./callback-log.ts";
-import { eachValue, type ValueColumns } from "./callback-values.ts";
+import { eachValue, indexedValue, type ValueColumns } from "./callback-values.ts";
 import type { SearchTerm } from "./search-query.ts";
 
 export const MATCH_KINDS = ["exact", "prefix", "text"] as const;
@@ -27,10 +27,10 @@ const LONGEST_VALUE = 120;
  */
 export function matchCallback(row: ValueColumns, terms: readonly SearchTerm[]): CallbackMatch | undefined {
   const best: (CallbackMatch | undefined)[] = terms.map(() => undefined);
-  eachValue(row, (value, where) => {
+  eachValue(row, (value, where, isInBody) => {
     const lower = lowerAscii(value);
     terms.forEach((term, index) => {
-      const kind = kindOf(term, lower);
+      const kind = kindOf(term, lower, isInBody);
       if (kind === undefined || rankOf(kind) >= rankOf(best[index]?.kind)) return;
       const place = where();
       if (isAt(term, place, row))
@@ -48,10 +48,14 @@ function rankOf(kind: MatchKind | undefined): number {
   return kind === undefined ? MATCH_KINDS.length : MATCH_KINDS.indexOf(kind);
 }
 
-function kindOf({ value, match }: SearchTerm, found: string): MatchKind | undefined {
+/**
+ * Texts count only within the body. The beginning of a value that no index holds counts as a text, wherever it stands. So
+ * a row has the same kind before it is indexed.
+ */
+function kindOf({ value, match }: SearchTerm, found: string, isInBody: boolean): MatchKind | undefined {
   if (found === value) return "exact";
-  if (match !== "value" && found.startsWith(value)) return "prefix";
-  return match === "any" && found.includes(value) ? "text" : undefined;
+  if (match !== "value" && found.startsWith(value)) return indexedValue(found) === undefined ? "text" : "prefix";
+  return match === "any" && isInBody && found.includes(value) ? "text" : undefined;
 }
 
 /** A path of the query may leave out its beginning and positions in lists. A refused callback only claims its event's id. */

@@ -1,6 +1,6 @@
 import { type CallbackFilter, OUTCOMES } from "./callback-log.ts";
 import { closestOption } from "./closest-name.ts";
-import { durationMs } from "./duration.ts";
+import { durationMs, hasRealDay } from "./duration.ts";
 import { OUTCOME_GROUPS, type OutcomeGroup, outcomesOfGroup } from "./outcome-groups.ts";
 
 /** A query that cannot be read. Its message names the filter, what was expected and, where there is one, the nearest name. */
@@ -56,7 +56,8 @@ const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
 function timeOf(name: FilterName, value: string, now: Date): string {
   const ago = durationMs(value);
   const zoned = /(?:Z|[+-]\d\d:?\d\d)$/i.test(value.slice(10)) || value.length === 10 ? value : `${value}Z`;
-  const at = Number.isNaN(ago) ? (DATE.test(value) ? Date.parse(zoned) : Number.NaN) : now.getTime() - ago;
+  const isDate = DATE.test(value) && hasRealDay(value);
+  const at = Number.isNaN(ago) ? (isDate ? Date.parse(zoned) : Number.NaN) : now.getTime() - ago;
   if (!Number.isNaN(at)) return new Date(Math.min(Math.max(at, EARLIEST), LATEST)).toISOString();
   throw wrongValue(name, value, "a time ago such as 30m, 24h or 3d, a day such as 2026-11-20, or a time in ISO 8601");
 }

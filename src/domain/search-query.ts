@@ -10,7 +10,7 @@ export interface SearchTerm {
   readonly value: string;
   /** The only place where it counts: a column, or the end of a path in the body. Any place where it is left out. */
   readonly place?: { readonly column: "event_id" | "request_id" } | { readonly path: string };
-  /** `value`: the whole value. `beginning`: how it begins. `any`: exact first, then its beginning, then a part of the body. */
+  /** `value`: the whole value. `beginning`: how it begins. `any`: also how it begins, or a part of the body. */
   readonly match: "value" | "beginning" | "any";
 }
 

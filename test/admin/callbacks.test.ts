@@ -76,6 +76,7 @@ describe("GET /api/v1/callbacks", () => {
     ["status=200,401", /^status: got "200,401", expected a value such as 401 or 4xx$/],
     ["from=yesterday", /^from: got "yesterday", expected a time with its zone, such as 2026/],
     ["from=2026-03-04T12:00:00", /^from: got .+, expected a time with its zone/],
+    ["from=2026-02-30T12:00:00Z", /^from: got .+, expected a time with its zone/],
     ["to=2026-03-04T23:59:60Z", /^to: got "2026-03-04T23:59:60Z", expected a time with its zone, such as/],
     ["text=", /^text: got "", expected a text of 1 to 200 characters$/],
     ["text=a%00b", /^text: got .+, expected a text without NUL characters$/],

@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { searchCallbacks } from "../../src/admin/search/search-callbacks.ts";
-import { type CallbackLogEntry, type Clock, DAY_MS, parseSearchQuery } from "../../src/domain/index.ts";
+import { type CallbackLogEntry, DAY_MS, parseSearchQuery } from "../../src/domain/index.ts";
 import { run } from "../../src/store/database.ts";
-import { type Store, sql } from "../../src/store/index.ts";
-import { createValueIndexer } from "../../src/upkeep/index.ts";
+import { sql } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, withStore } from "../support/databases.ts";
 import { logRow } from "../support/log-row.ts";
+import { find, handClock, indexerOf, SEGMENT_IDS } from "../support/value-index.ts";
 
 const START = Date.parse("2026-05-06T07:00:00.000Z");
-const SEGMENT_IDS = 40;
 
 /** Row `n` has a value of its own, and those of every fifth row share a customer. */
 function row(n: number, over: Partial<CallbackLogEntry> = {}): CallbackLogEntry {
@@ -24,44 +23,6 @@ function row(n: number, over: Partial<CallbackLogEntry> = {}): CallbackLogEntry 
 }
 
 const rows = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => row(from + index));
-
-/** Its day is over: on PostgreSQL no transaction of it is left. */
-function handClock(): Clock & { ahead: number } {
-  return {
-    ahead: 0,
-    now() {
-      return new Date(Date.now() + this.ahead);
-    },
-  };
-}
-
-function indexerOf(store: Store, clock = handClock()) {
-  const log = { warn: () => {} } as never;
-  const indexer = createValueIndexer({ store, clock, log, activeCallbacks: () => 0, segmentIds: SEGMENT_IDS });
-  return {
-    ...indexer,
-    /** On PostgreSQL a round notes which rows there are, and a later one indexes them. @returns how many segments */
-    async build() {
-      let built = 0;
-      for (let day = 0; day < 3; day += 1) {
-        built += await indexer.round();
-        clock.ahead += DAY_MS;
-      }
-      return built;
-    },
-  };
-}
-
-async function find(store: Store, query: string, limit = 100) {
-  const parsed = parseSearchQuery(query, new Date(START + DAY_MS));
-  const found: string[] = [];
-  for (let from: Parameters<typeof searchCallbacks>[1]["from"]; ; ) {
-    const page = await searchCallbacks(store, { query: parsed, limit, from, budgetMs: 1_000 });
-    found.push(...page.found.map(({ row: one, match }) => `${match?.kind} ${one.requestId.replace("request-", "")}`));
-    if (page.next === null) return found;
-    from = page.next;
-  }
-}
 
 describe.each(DIALECTS)("the index of values on %s", (dialect) => {
   it("a search finds the same rows before and after they are indexed, exact before prefix before text", () =>

@@ -54,6 +54,7 @@ describe("a search query", () => {
     ["event_id:1", /^event_id: there is no such filter.+did you mean id:\?/],
     ["status:9xx", /^status: got "9xx", expected a status such as 401, or a class such as 4xx$/],
     ["since:yesterday", /^since: got "yesterday", expected a time ago such as 30m/],
+    ["since:2026-02-30", /^since: got "2026-02-30", expected a time ago such as 30m/],
     ["outcome:faild", /^outcome: got "faild", expected handled, .+; did you mean outcome:failed\?$/],
     ["a b c d e f g h i", /^q: got 9 values, expected at most 8$/],
   ])("%s is refused with the filter, what was expected and the nearest name", (text, message) => {

@@ -57,7 +57,7 @@ const [FIRST_SEGMENTS, MOST_SEGMENTS] = [2, 32];
 /** Rows that are read with their bodies at a time. */
 const ROWS_PER_STEP = 50;
 /** Characters that are the same in JSON, in a form and in an address, however these are encoded. */
-const PLAIN_TEXT = /[a-z0-9._~-]+/g;
+const PLAIN_TEXT = /[a-z0-9._-]+/g;
 
 /** One request of a search: as much as its limit and its time allow. */
 export async function searchCallbacks(store: SearchedStore, request: SearchRequest): Promise<SearchAnswer> {
@@ -100,10 +100,11 @@ class CallbackSearch {
 
   /** @returns the id below which it goes on; undefined where all of the log has been searched */
   #searchKind(kind: MatchKind, term: SearchTerm | undefined, before: number): Promise<number | undefined> {
-    if (term === undefined) return this.#scan(kind, {}, { from: 0, below: before });
-    if (kind === "text" && term.match === "any") {
-      return this.#scan(kind, { text: term.value }, { from: 0, below: before });
-    }
+    const log = { from: 0, below: before };
+    if (term === undefined) return this.#scan(kind, {}, log);
+    // No index knows texts. A header has none, but where there are more terms, this one may be the whole of a header.
+    const isOnly = this.#request.query.terms.length === 1;
+    if (kind === "text" && term.match !== "value") return this.#scan(kind, placeOf(term, !isOnly), log);
     return this.#searchValues(kind, term, before);
   }
 
@@ -136,7 +137,7 @@ class CallbackSearch {
         if (reached !== undefined) return reached;
         const { from, below } = part.range;
         const range = { from, below: Math.min(below, log.below) };
-        const read = await this.#scan(kind, { anywhere: plainPart(term.value) }, range);
+        const read = await this.#scan(kind, placeOf(term, true), range);
         if (read !== undefined) return read;
       }
     }
@@ -247,8 +248,7 @@ const startOf = (kind: MatchKind): SearchPosition => ({ kind, before: NEWEST });
 
 /** A query of filters only is one walk along the log. */
 function kindsOf({ terms }: SearchQuery): readonly MatchKind[] {
-  if (terms.some(({ match }) => match === "any")) return MATCH_KINDS;
-  return terms.some(({ match }) => match === "beginning") ? ["exact", "prefix"] : ["exact"];
+  return terms.some(({ match }) => match !== "value") ? MATCH_KINDS : ["exact"];
 }
 
 /** The term that likely finds the fewest rows. Whole values come before beginnings, long ones before short ones. */
@@ -261,10 +261,11 @@ function isCommon({ common }: ValueSegment, { value }: SearchTerm, match: IndexM
   return match === "exact" ? common.includes(value) : common.some((one) => one.startsWith(value));
 }
 
-/** A part that no body escapes, so that each row with the value has it; undefined where there is none. */
-function plainPart(value: string): string | undefined {
+/** The longest parts that no body escapes: each row with the value has them. Without such a part all rows are read. */
+function placeOf({ value }: SearchTerm, headers: boolean): CallbackFilter {
   const parts = lowerAscii(value).match(PLAIN_TEXT) ?? [];
-  return parts.toSorted((one, other) => other.length - one.length)[0];
+  const [first, second] = parts.toSorted((one, other) => other.length - one.length);
+  return first === undefined ? {} : { anywhere: { parts: [first, second], headers } };
 }
 
 type Part = { readonly segment: ValueSegment; readonly range: IdRange } | { readonly range: IdRange };

@@ -1,4 +1,5 @@
 import type { Refused } from "../../domain/index.ts";
+import { hasRealDay } from "../../domain/index.ts";
 import { optionError } from "../option-error.ts";
 import type { DistinctHeaders } from "../request.ts";
 import type { HmacData, TimestampRule, TimestampUnit } from "./hmac-data.ts";
@@ -101,11 +102,10 @@ const PARSERS: Readonly<Record<TimestampUnit, (text: string) => number | undefin
 const RFC_3339 =
   /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:)([0-5]\d|60)((?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))$/;
 
-/** `Date.parse` takes many other forms, and the thirtieth of February. A fraction has up to nine digits (Twitch). */
+/** `Date.parse` takes many other forms. A fraction has up to nine digits (Twitch). */
 function rfc3339Seconds(text: string): number | undefined {
   const [, day, before, second, after] = RFC_3339.exec(text) ?? [];
-  const midnight = new Date(`${day}T00:00:00Z`);
-  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day) return undefined;
+  if (!hasRealDay(text)) return undefined;
   const seconds = Date.parse(`${day}T${before}00${after}`) / 1000 + Number(second);
   return Number.isNaN(seconds) ? undefined : seconds;
 }

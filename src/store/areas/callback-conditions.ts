@@ -37,8 +37,8 @@ function beginsWith(column: string, given: string | null = null): RawBuilder<unk
 /** The long ones of those columns. SQLite knows how long a value is without reading it. */
 export const COMPARED_BYTES = sql`coalesce(octet_length(request_headers), 0) + coalesce(octet_length(request_body), 0)`;
 
-/** The columns that values are read from; the longest one comes last. */
-const VALUE_COLUMNS = ["event_id", "request_id", "remote_address", "url", "request_headers", "request_body"];
+/** Besides headers and body, the columns that values are read from. */
+const SHORT_COLUMNS = ["event_id", "request_id", "remote_address", "url"];
 
 /**
  * With the collation "C" PostgreSQL folds only the letters A to Z, as SQLite's `lower` always does. SQLite blocks the event
@@ -46,19 +46,28 @@ const VALUE_COLUMNS = ["event_id", "request_id", "remote_address", "url", "reque
  * the same, is hundreds of times slower than by `instr`.
  */
 function contains(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
-  return containsIn(dialect, ["request_body"], text);
+  const given = dialect === "sqlite" ? text : text && patternOf(text);
+  return sql`(CAST(${given} AS text) IS NULL OR ${has(dialect, "request_body", given)})`;
 }
 
-function containsAnywhere(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
-  return containsIn(dialect, VALUE_COLUMNS, text);
+/** The longest column comes last. The second part is compared only where a column has the first one. */
+function containsAnywhere(dialect: Dialect, anywhere: CallbackFilter["anywhere"]): RawBuilder<unknown> {
+  const [first, second = ""] = anywhere?.parts ?? [];
+  const [one, other] = dialect === "sqlite" ? [first, second] : [first && patternOf(first), patternOf(second)];
+  const hasBoth = (column: string) => sql`(${has(dialect, column, one)} AND ${has(dialect, column, other)})`;
+  const short = sql.join(SHORT_COLUMNS.map(hasBoth), sql` OR `);
+  const withHeaders = anywhere?.headers === true ? 1 : 0;
+  return sql`(CAST(${one} AS text) IS NULL OR ${short}
+    OR (CAST(${withHeaders} AS integer) = 1 AND ${hasBoth("request_headers")}) OR ${hasBoth("request_body")})`;
 }
 
-function containsIn(dialect: Dialect, columns: readonly string[], text: string | undefined): RawBuilder<unknown> {
-  const given = dialect === "sqlite" ? text : text && `%${text.replace(/[\\%_]/g, "\\$&")}%`;
-  const found = columns.map((column) =>
-    dialect === "sqlite"
-      ? sql`instr(lower(${sql.ref(column)}), lower(${given})) > 0`
-      : sql`${sql.ref(column)} COLLATE "C" ILIKE ${given} ESCAPE '\\'`,
-  );
-  return sql`(CAST(${given} AS text) IS NULL OR ${sql.join(found, sql` OR `)})`;
+/** Any text has the empty one. */
+function has(dialect: Dialect, column: string, given: string | undefined): RawBuilder<unknown> {
+  return dialect === "sqlite"
+    ? sql`instr(lower(${sql.ref(column)}), lower(${given})) > 0`
+    : sql`${sql.ref(column)} COLLATE "C" ILIKE ${given} ESCAPE '\\'`;
+}
+
+function patternOf(text: string): string {
+  return `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 }
