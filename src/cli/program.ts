@@ -125,5 +125,20 @@ function demoCommand(): Command {
 function withSettings(command: Command, above: Command): Command {
   command.copyInheritedSettings(above);
   for (const below of command.commands) withSettings(below, command);
+  // Else a command takes the options of one below it, wherever they stand, and that one works without them.
+  if (command.commands.length > 0) command.enablePositionalOptions().hook("preAction", passOptions);
   return command;
+}
+
+/** Options between the names of a command and of one below it are for the latter. */
+function passOptions(command: Command, below: Command): void {
+  if (command === below) return;
+  for (const { long } of command.options) {
+    const name = new Option(long ?? "").attributeName();
+    const isTyped = (one: Command) => one.getOptionValueSource(name) === "cli";
+    if (!isTyped(command)) continue;
+    if (!below.options.some((option) => option.long === long))
+      below.error(`error: ${long} is no option of ${below.name()}; ${command.name()} has it`);
+    if (!isTyped(below)) below.setOptionValueWithSource(name, command.getOptionValue(name), "cli");
+  }
 }
