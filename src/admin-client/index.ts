@@ -51,8 +51,10 @@ export type {
   UnreplayedEventView,
 } from "../admin/index.ts";
 export {
+  AUTHENTICITY,
   durationMs,
   fromPathSegment,
+  isVerified,
   type OutcomeCounts,
   outcomeCounts,
   outcomeGroup,

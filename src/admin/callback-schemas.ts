@@ -23,7 +23,7 @@ const LEFT_OUT = view("Of a row that stands for callbacks without rows of their 
 });
 
 export const CLAIMED = view(
-  "Of a callback that was refused before its event was known: what its masked body and headers say, unverified. Null for all others, and where nothing of it is recognized.",
+  "Of a callback without an event of its own: what its masked body and headers say. It is unverified where the callback was refused. The response of several handlers, and of a batch, has it too. Null for all others, and where nothing of it is recognized.",
   { event_id: z.string().nullable(), event_type: z.string().nullable() },
 );
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { AdminClient, FoundCallbackView } from "../admin-client/index.ts";
+import { isVerified } from "../domain/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, MAX_LIMIT, wholeNumber } from "./call-admin.ts";
 import { dateTimeText, printResult, shortText, table, UTC_OPTION, type ZoneOptions } from "./output.ts";
 
@@ -66,13 +67,14 @@ function foundText({ items, isComplete }: Found, q: string, zone: ZoneOptions): 
 
 function cellsOf(callback: FoundCallbackView, zone: ZoneOptions): string[] {
   const { timestamp, source, outcome, claimed, matched } = callback;
-  const event = shown(callback.event_id, claimed?.event_id);
-  const type = shown(callback.event_type, claimed?.event_type);
+  const mark = isVerified(outcome) ? "" : " (unverified)";
+  const event = shown(callback.event_id, claimed?.event_id, mark);
+  const type = shown(callback.event_type, claimed?.event_type, mark);
   const match = matched === null ? "" : `${matched.kind}: ${matched.where} = ${matched.value}`;
   return [dateTimeText(timestamp, zone), source ?? "", type, outcome, event, shortText(match)];
 }
 
-function shown(authentic: string | null, claimed: string | null | undefined): string {
+function shown(authentic: string | null, claimed: string | null | undefined, mark: string): string {
   if (authentic !== null) return shortText(authentic);
-  return claimed == null ? "" : `${shortText(claimed)} (unverified)`;
+  return claimed == null ? "" : `${shortText(claimed)}${mark}`;
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type AdminClient, AdminError, type CallbackView, type EventHistoryView } from "../admin-client/index.ts";
-import { hasFrames, PLATFORM, parseJson, splitFrames } from "../domain/index.ts";
+import { hasFrames, isVerified, PLATFORM, parseJson, splitFrames } from "../domain/index.ts";
 import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
 import { soleSourceOf, timelineTable } from "./look-up-commands.ts";
 import {
@@ -115,11 +115,12 @@ function resultOf({ event: history, callback }: Shown, zone: ZoneOptions): strin
 }
 
 function callbackResult(callback: CallbackView, zone: ZoneOptions): string {
-  const { id, source, outcome, response_status, diagnosis, claimed, event_id } = callback;
-  const of = `Callback ${id} of ${source ?? PLATFORM}`;
+  const { source, outcome, response_status, diagnosis, claimed, event_id } = callback;
+  const of = `Callback ${callback.id} of ${source ?? PLATFORM}`;
   const at = `at ${dateTimeText(callback.timestamp, zone)}`;
   const why = diagnosis === null ? "" : `: ${diagnosis.message} ${diagnosis.remedy}`;
-  const claim = claimed?.event_id == null ? "" : ` It claims to be ${claimed.event_id}, unverified.`;
+  const id = claimed?.event_id;
+  const claim = id == null ? "" : isVerified(outcome) ? ` It brought ${id}.` : ` It claims to be ${id}, unverified.`;
   const event = event_id === null ? "" : ` (${event_id})`;
   return `${of}${event} was answered ${response_status}, ${outcome}, ${at}${why === "" ? "." : why}${claim}`;
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { AdminClient, CallbackFilters, CallbackRowView } from "../admin-client/index.ts";
+import { isVerified } from "../domain/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, wholeNumber } from "./call-admin.ts";
 import {
   coloredStatus,
@@ -94,13 +95,15 @@ function linesOf(options: TailOptions): Lines {
 const MAX_EXPLAINED = 1_000;
 
 function lineOf(callback: CallbackRowView, zone: ZoneOptions): string {
-  const { response_status: status, processing_ms: ms } = callback;
+  const { response_status: status, processing_ms: ms, claimed } = callback;
+  // The callback of several handlers has no event: each run has a line of its own.
+  const named = isVerified(callback.outcome) ? claimed : null;
   return [
     timeText(callback.timestamp, zone),
     shortText(callback.source ?? "?").padEnd(10),
     coloredStatus(status),
     coloredStatus(status, callback.outcome.padEnd(18)),
-    ...eventColumns(callback.event_type, callback.event_id),
+    ...eventColumns(callback.event_type ?? named?.event_type ?? null, callback.event_id ?? named?.event_id ?? null),
     ms < 1 ? "<1 ms" : `${Math.round(ms)} ms`,
     escapeControls(callback.remote_address),
   ].join("  ");

@@ -1,3 +1,4 @@
+export * from "./authenticity.ts";
 export * from "./callback-log.ts";
 export * from "./callback-values.ts";
 export * from "./canonical-base64url.ts";

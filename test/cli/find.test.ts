@@ -1,11 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
 import { token } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
-import { payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { event, payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 const SHOP_TOKEN = "a token of this test";
 const SOURCES = { shop: token({ secret: SHOP_TOKEN, header: "X-Token", id: "body.id", type: "body.type" }) };
+
+const paired = ["first", "second"].map((name) =>
+  defineHandler({ type: "paired", name, data: z.looseObject({}), handle: () => ({}) }),
+);
 
 function withOrders(use: (run: (...args: string[]) => ReturnType<typeof runCommandLine>) => Promise<void>) {
   return withReceiver(
@@ -15,10 +21,11 @@ function withOrders(use: (run: (...args: string[]) => ReturnType<typeof runComma
       await receiver.send(payment({ event_id: "evt_short" }, { order_id: "order-123" }));
       await receiver.send(payment({ event_id: "evt_forged" }), { secret: "z".repeat(32) });
       await sendToShop(receiver, "evt_shop");
+      expect((await receiver.send(event("paired", {}, { event_id: "evt_pair" }))).status).toBe(200);
       const env = { ...CHILD_ENVIRONMENT, ADMIN_TOKEN: TOKEN, ADMIN_PORT: new URL(receiver.adminOrigin).port };
       await use((...args) => runCommandLine(args, env));
     },
-    { sources: SOURCES },
+    { sources: SOURCES, handlers: paired },
   );
 }
 
@@ -52,6 +59,15 @@ describe("oncehook find", () => {
       expect([none.code, none.stdout]).toEqual([1, "no callback matches nowhere\n"]);
       const wrong = await run("find", "soruce:shop");
       expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("did you mean source:?")]);
+    }));
+});
+
+describe("the callback of several handlers", () => {
+  it("the callback of several handlers has its id and its type, and is not called unverified", () =>
+    withOrders(async (run) => {
+      const found = await run("find", "evt_pair");
+      expect(found.stdout).not.toContain("unverified");
+      expect(found.stdout.match(/paired +success +evt_pair/g)).toHaveLength(3);
     }));
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { AUTHENTICITY, authenticityOf } from "../../dashboard/src/panel/authenticity.ts";
-import type { CallbackView } from "../../src/admin-client/index.ts";
+import { authenticityOf } from "../../dashboard/src/panel/authenticity.ts";
+import { AUTHENTICITY, type CallbackView } from "../../src/admin-client/index.ts";
 import { OUTCOMES } from "../../src/domain/index.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 

@@ -1,9 +1,11 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { signHmac } from "../../src/index.ts";
+import { z } from "zod";
+import { defineHandler, signHmac } from "../../src/index.ts";
 import { event, payment } from "../support/receiver.ts";
 import { SECRET } from "../support/secrets.ts";
 import { unreliable } from "../support/unreliable.ts";
+import { until } from "../support/until.ts";
 import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 180_000;
@@ -222,6 +224,33 @@ it("the headers stay readable beside one with a long name", { timeout: LIMIT_MS 
     { viewport: { width: 1_200, height: 800 } },
   ),
 );
+
+it("the callback of several handlers is no unverified one, and leads to the entry of each", {
+  timeout: LIMIT_MS,
+}, () => {
+  const handlers = ["first", "second"].map((name) =>
+    defineHandler({ type: "paired", name, data: z.looseObject({}), handle: () => ({}) }),
+  );
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      expect((await receiver.send(event("paired", {}, { event_id: "evt_pair" }))).status).toBe(200);
+      await page.goto("/activity");
+      await signIn(page);
+      await until(async () => (await rowOf(page, "evt_pair").count()) === 3, PATIENCE_MS);
+      expect(await page.getByText("unverified").count()).toBe(0);
+      await rowOf(page, "evt_pair").filter({ hasNotText: "#" }).click();
+      await expectShown(panelOf(page).getByText("evt_pair").first());
+      expect(await page.getByText("unverified").count()).toBe(0);
+      await panelOf(page).getByRole("tab", { name: "Timeline" }).click();
+      await panelOf(page).getByRole("link", { name: "View them in Activity" }).click();
+      await until(async () => /[?&]q=/.test(page.url()), PATIENCE_MS);
+      await until(async () => (await rowOf(page, "platform#second").count()) === 1, PATIENCE_MS);
+      expect(await rowOf(page, "platform#first").count()).toBe(1);
+      expect(problems).toEqual([]);
+    },
+    { handlers, env: OPEN },
+  );
+});
 
 it("the page offers no command for an OAuth redirect, and states the reason", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver }) => {

@@ -10,13 +10,14 @@ interface Props {
 /** The event's id, to copy; without an authentic event, the id that the callback claims. */
 export function EventIdLine({ callback, history }: Props) {
   const authentic = history?.event_id ?? callback?.event_id ?? undefined;
-  const id = authentic ?? (callback === undefined ? undefined : claimedBy(callback).id);
+  const claimed = callback === undefined ? undefined : claimedBy(callback);
+  const id = authentic ?? claimed?.id;
   if (id === undefined) return null;
   return (
     <div className="panel-id">
       <code>{id}</code>
       <CopyIcon text={id} what="event id" icon="copy" />
-      {authentic === undefined && <em className="unverified">unverified</em>}
+      {authentic === undefined && claimed?.isUnverified && <em className="unverified">unverified</em>}
     </div>
   );
 }

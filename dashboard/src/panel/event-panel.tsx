@@ -75,10 +75,10 @@ export function EventPanel({ id, close }: Props) {
 function titleOf(callback: CallbackView | undefined, history: EventHistoryView | undefined): ReactNode {
   const type = callback?.event_type ?? history?.event?.event_type ?? history?.failure?.event_type;
   if (type !== undefined && type !== null && type !== "") return type;
-  const { id, type: claimed } = callback === undefined ? {} : claimedBy(callback);
-  if (claimed === undefined) return "Callback";
+  if (callback === undefined) return "Callback";
+  const { id, type: claimed = "Callback", isUnverified } = claimedBy(callback);
   // The id below says it where there is one.
-  if (id !== undefined) return claimed;
+  if (id !== undefined || claimed === "Callback" || !isUnverified) return claimed;
   return (
     <>
       {claimed} <em className="unverified">unverified</em>
@@ -106,7 +106,10 @@ function PanelTabs({ callback, history, tab, choose }: TabsProps) {
       "Payload",
       callback === undefined ? <NotLogged key="payload" /> : <PayloadTab key="payload" callback={callback} />,
     ],
-    ["Timeline", <TimelineTab key="timeline" entries={entries} history={newest} more={history?.more} />],
+    [
+      "Timeline",
+      <TimelineTab key="timeline" callback={callback} entries={entries} history={newest} more={history?.more} />,
+    ],
     ...(hasEvent
       ? [["SQL", <SqlTab key="sql" failure={newest?.failure ?? null} handled={event} run={newest?.runs[0]} />] as const]
       : []),

@@ -1,11 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { type CallbackView, sourceOf } from "oncehook/admin-client";
+import { AUTHENTICITY, type CallbackView, sourceOf } from "oncehook/admin-client";
 import { PageLink } from "../parts/page-link.tsx";
 import { PROBLEM_LIST } from "../parts/problem-list.ts";
 import { SourceLink } from "../parts/source-link.tsx";
 import { Time } from "../parts/time.tsx";
 import { useSources } from "../parts/use-sources.ts";
-import { AUTHENTICITY } from "./authenticity.ts";
 
 interface Props {
   readonly callback: CallbackView;

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import type { EventHistoryView } from "oncehook/admin-client";
+import { type CallbackView, type EventHistoryView, isVerified } from "oncehook/admin-client";
 import { api } from "../client.ts";
+import { PageLink } from "../parts/page-link.tsx";
 import type { TimelineEntry } from "../views.ts";
 import { changesBetween } from "./delivery-changes.ts";
 import { DeliveryList } from "./delivery-list.tsx";
@@ -8,6 +9,7 @@ import { NotificationActions } from "./notification-actions.tsx";
 import { Timeline } from "./timeline.tsx";
 
 interface Props {
+  readonly callback: CallbackView | undefined;
   /** Oldest first. */
   readonly entries: readonly TimelineEntry[];
   /** Undefined for a callback without an event. */
@@ -16,9 +18,8 @@ interface Props {
 }
 
 /** Every delivery and attempt of the event, and what its handler queued. */
-export function TimelineTab({ entries, history, more }: Props) {
-  if (history === undefined)
-    return <p className="quiet">This callback carried no authentic event, so that nothing followed it.</p>;
+export function TimelineTab({ callback, entries, history, more }: Props) {
+  if (history === undefined) return <WithoutEvent callback={callback} />;
   const deliveries = [...new Set(entries.flatMap((entry) => ("callback_id" in entry ? [entry.callback_id] : [])))];
   const [first, ...later] = deliveries.filter((id) => id !== null);
   return (
@@ -37,6 +38,20 @@ export function TimelineTab({ entries, history, more }: Props) {
         </section>
       ))}
     </>
+  );
+}
+
+/** Of a callback that was refused, or whose handlers or events have entries of their own. */
+function WithoutEvent({ callback }: Pick<Props, "callback">) {
+  if (callback === undefined || !isVerified(callback.outcome))
+    return <p className="quiet">This callback carried no authentic event, so that nothing followed it.</p>;
+  return (
+    <p>
+      Each handler of its event, or each event that it brought, has an entry of its own.{" "}
+      <PageLink to="/activity" search={{ q: callback.request_id }} underline="hover">
+        View them in Activity
+      </PageLink>
+    </p>
   );
 }
 

@@ -1,6 +1,6 @@
 import { VisuallyHidden } from "@mantine/core";
 import { memo } from "react";
-import { claimedBy } from "../../parts/claimed.ts";
+import { type Claimed, claimedBy } from "../../parts/claimed.ts";
 import { CutText } from "../../parts/cut-text.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { outcomeTitle, toneOf } from "../../parts/outcome.ts";
@@ -61,7 +61,7 @@ export const ActivityRow = memo(function ActivityRow({ callback, index, top, zon
         )}
       </Cell>
       <Cell name="event">
-        <EventId id={event_id} claimed={claimed?.id} searched={searched} />
+        <EventId id={event_id} claimed={claimed} searched={searched} />
       </Cell>
       <Cell name="duration">{milliseconds(processing_ms)}</Cell>
     </ListRow>
@@ -76,7 +76,7 @@ function Reason({ callback }: { readonly callback: ActivityRowView }) {
 
 interface EventIdProps {
   readonly id: string | null;
-  readonly claimed: string | undefined;
+  readonly claimed: Claimed | undefined;
   readonly searched: readonly string[];
 }
 
@@ -87,13 +87,17 @@ function EventId({ id, claimed, searched }: EventIdProps) {
         <Marked text={id} parts={searched} />
       </span>
     );
-  if (claimed === undefined) return <span className="quiet">–</span>;
-  return (
-    <span className="claimed" title={`${claimed}, unverified`}>
-      <VisuallyHidden component="em">unverified</VisuallyHidden>{" "}
-      <span>
-        <Marked text={claimed} parts={searched} />
+  if (claimed?.id === undefined) return <span className="quiet">–</span>;
+  const marked = <Marked text={claimed.id} parts={searched} />;
+  if (!claimed.isUnverified)
+    return (
+      <span className="quiet" title={claimed.id}>
+        {marked}
       </span>
+    );
+  return (
+    <span className="claimed" title={`${claimed.id}, unverified`}>
+      <VisuallyHidden component="em">unverified</VisuallyHidden> <span>{marked}</span>
       <Icon name="unverified" size={14} />
     </span>
   );

@@ -120,13 +120,13 @@ function lineOf(
 /** A refused callback has the type and the event that it claims, as in Activity; without a claim, its number. */
 function calledBack(event: ProblemEvent): Pick<EventLine, "about" | "name" | "open" | "mark"> {
   const { callback_id, event_id, event_type } = event;
-  const claimed = event_id === null ? claimedBy(event) : undefined;
+  const claimed = event_id === null ? claimedBy({ ...event, outcome: event.state }) : undefined;
   const name = event_id ?? claimed?.id;
   return {
     about: [event_type ?? claimed?.type],
     name: name ?? `Callback ${callback_id}`,
     open: String(callback_id),
-    mark: claimed?.id === undefined ? undefined : <Unverified />,
+    mark: claimed?.id !== undefined && claimed.isUnverified ? <Unverified /> : undefined,
   };
 }
 
