@@ -1,11 +1,12 @@
+import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { backfillOnce } from "../../src/app/index.ts";
-import type { JsonObject } from "../../src/domain/index.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import { erase, everything } from "../support/erasure.ts";
-import { testConfig } from "../support/receiver.ts";
+import { testConfig, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { ALL, withShop } from "../support/stored-events.ts";
 import { until } from "../support/until.ts";
@@ -44,4 +45,56 @@ describeFullOnPostgres("what an erasure finds on %s", (dialect) => {
         expect(left.match(/order of cus_other/g)?.length).toBeGreaterThanOrEqual(2);
       });
     }));
+
+  const SEALED = {
+    decrypt: (body: JsonValue) => ({ value: parseJson(Buffer.from(String(body), "hex").toString()) as JsonValue }),
+    encrypt: (plain: JsonValue) => Buffer.from(JSON.stringify(plain)).toString("hex"),
+  };
+  const EVENT = { id: "e1", type: "order", customer: CUSTOMER };
+  const PAYLOAD = JSON.stringify({ customer: CUSTOMER });
+  const inMessage = (message: string) => JSON.stringify({ id: "e1", type: "order", message });
+  const FORM = { "content-type": "application/x-www-form-urlencoded" };
+  const FORM_BODY = new URLSearchParams({ payload: JSON.stringify(EVENT) }).toString();
+
+  it.each<[string, Parameters<typeof shop>[0], { body: string | Buffer; headers?: object; path?: string }]>([
+    ["a form's field", { body: { form: "payload" } }, { body: FORM_BODY, headers: FORM }],
+    ["a form's field, without originals", { body: { form: "payload" }, keep: "0" }, { body: FORM_BODY, headers: FORM }],
+    [
+      "a text that is JSON",
+      { decode: [{ at: "body.message", as: "json" }] },
+      { body: inMessage(PAYLOAD), path: "message.customer" },
+    ],
+    [
+      "a text in base64",
+      { decode: [{ at: "body.message", as: "base64-json" }] },
+      { body: inMessage(Buffer.from(PAYLOAD).toString("base64")), path: "message.customer" },
+    ],
+    [
+      "the payload's place",
+      { decode: [{ at: "body.message", as: "base64-json" }], data: "body.message" },
+      { body: inMessage(Buffer.from(PAYLOAD).toString("base64")) },
+    ],
+    [
+      "a compressed body",
+      { gzip: true },
+      { body: gzipSync(JSON.stringify(EVENT)), headers: { "content-encoding": "gzip" } },
+    ],
+    ["an encrypted body", SEALED, { body: JSON.stringify(SEALED.encrypt(EVENT)) }],
+  ])("an erasure finds a value in %s, as its handler saw it", (_, settings, { body, headers, path = "customer" }) =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const bytes = Buffer.from(body);
+        const signed = { ...headers, ...shop(settings).sign?.({ body: bytes, now: new Date() }) };
+        const url = `${receiver.publicOrigin}/api/shop/callback`;
+        expect((await fetch(url, { method: "POST", body: bytes, headers: signed })).status).toBe(200);
+        await until(async () => (await receiver.count("oncehook_captured_requests")) === 1);
+        expect((await erase(receiver, { path, value: CUSTOMER })).body).toMatchObject({ events: 1, captures: 1 });
+        const left = await everything(receiver);
+        for (const form of [CUSTOMER, bytes.toString(), Buffer.from(PAYLOAD).toString("base64")])
+          expect(left).not.toContain(form);
+      },
+      { sources: { shop: shop(settings) }, handlers: [handlerOf()], env: { CAPTURE: "on" } },
+    ),
+  );
 });

@@ -11,7 +11,8 @@ const ERASED_JSON = JSON.stringify({ erased: true });
 const SCANNED = {
   originals: sql`id, source, event_id, encrypted_block AS encrypted FROM oncehook_originals`,
   failures: sql`id, source, event_id, encrypted_body AS encrypted FROM oncehook_failures`,
-  callbacks: sql`id, source, event_id, request_body AS text FROM oncehook_callbacks`,
+  callbacks: sql`id, source, event_id, event_type, method, url, request_headers, request_body AS text
+    FROM oncehook_callbacks`,
   notifications: sql`id, source, event_id, payload AS text FROM oncehook_notifications`,
   captures: sql`id, request_id, encrypted_request AS encrypted FROM oncehook_captured_requests`,
 } as const;
@@ -24,6 +25,11 @@ export interface ScannedRow {
   readonly requestId?: string;
   readonly encrypted?: Uint8Array;
   readonly text?: string;
+  readonly eventType?: string | null;
+  readonly method?: string;
+  readonly url?: string;
+  /** JSON, masked. */
+  readonly requestHeaders?: string;
 }
 
 /** Removes payloads, and leaves the records of their events: a late duplicate stays a duplicate. */
@@ -86,6 +92,13 @@ export class Erasure extends Area {
       SELECT callback_id AS id FROM oncehook_records WHERE ${equal({ eventId, source })} AND callback_id IS NOT NULL
       UNION SELECT id FROM oncehook_callbacks WHERE with_record = 0 AND ${equal({ eventId, source })}`;
     return rows.map(({ id }) => id);
+  }
+
+  /** Of these log entries. */
+  async requestIds(ids: readonly number[]): Promise<ReadonlySet<string>> {
+    const rows = await this.read<{ requestId: string }>`SELECT request_id FROM oncehook_callbacks
+      WHERE ${idIn(this.database.dialect, ids)}`;
+    return new Set(rows.map(({ requestId }) => requestId));
   }
 
   async eraseCallback(id: number, value: string): Promise<void> {
