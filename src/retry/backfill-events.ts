@@ -77,17 +77,19 @@ function resultsOf(item: HistoryItem, asked: Asked, parts: SortingParts): readon
 }
 
 function ofStored(event: StoredEvent, asked: Asked, parts: SortingParts): readonly BackfillResult[] {
+  const key = { source: event.source, eventId: event.id };
+  return forHandlers({ ...readStored(event), key, storedSource: event.source }, asked, parts);
+}
+
+/** An event as its row in `events` has it. */
+export function readStored(
+  event: StoredEvent,
+): Pick<BackfillTarget, "content" | "version" | "eventType" | "receivedAt"> {
   const json = envelopeOf(event);
   const body = Buffer.from(JSON.stringify(json));
   const content = { json, body, bodySha256: sha256Hex(body) };
   const version = (event.version ?? "v1") as Version;
-  const key = { source: event.source, eventId: event.id };
-  const receivedAt = new Date(event.receivedAt);
-  return forHandlers(
-    { key, content, version, eventType: event.type, receivedAt, storedSource: event.source },
-    asked,
-    parts,
-  );
+  return { content, version, eventType: event.type, receivedAt: new Date(event.receivedAt) };
 }
 
 function ofOriginal(original: Original, asked: Asked, parts: SortingParts): readonly BackfillResult[] {

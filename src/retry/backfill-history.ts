@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ERASED, keyText, sourceOf } from "../domain/index.ts";
+import { keyText, sourceOf } from "../domain/index.ts";
 import {
   type BackfillPosition,
   byArrival,
   decryptOriginals,
+  isErased,
   type Original,
   type OriginalBlock,
   type Store,
@@ -37,7 +38,6 @@ interface HistoryParts {
 /** A page reads the whole table, which has no index by time. */
 const STORED_PAGE = 5_000;
 const WHOLE_BLOCK = Number.MAX_SAFE_INTEGER;
-const ERASED_BODY = Buffer.from(ERASED);
 
 /**
  * All events of a source, the oldest first. Those in the table `events` come before originals in the order of their groups.
@@ -128,8 +128,7 @@ function itemsOf(
     const came = Date.parse(original.receivedAt);
     if (sourceOf(original) !== source || came < originalsSince.getTime() || came > until.getTime()) return [];
     if (isExpired) return [{ kind: "expired", index }];
-    // biome-ignore lint/plugin: the text of an erased body is no secret.
-    if (ERASED_BODY.equals(original.body)) return [{ kind: "erased", index }];
+    if (isErased(original.body)) return [{ kind: "erased", index }];
     return [{ kind: "original", original, index }];
   });
 }

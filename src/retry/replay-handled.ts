@@ -1,10 +1,11 @@
 import {
   type AttemptOutcome,
-  ERASED,
   type EventKey,
   failed,
   isRefused,
   type JsonObject,
+  plainKeyOf,
+  sourceOf,
   success,
   type Version,
 } from "../domain/index.ts";
@@ -19,7 +20,9 @@ import {
   runEvent,
   StaleReplay,
 } from "../pipeline/index.ts";
-import type { EventReplay, StoredRecord } from "../store/index.ts";
+import type { EventContent } from "../sources/index.ts";
+import { type EventReplay, isErased, isErasedRow, type StoredRecord } from "../store/index.ts";
+import { readStored } from "./backfill-events.ts";
 
 /** Why a handled event was not run again, although nothing is wrong with it. */
 export type SkipReason = "no_original" | "erased" | "ignored" | "no_handler" | "stale";
@@ -125,8 +128,8 @@ async function inputOf(
   const { store, encryptor } = receiver;
   try {
     const original = await store.originals.find(record, encryptor);
-    if (original === undefined) return skipped("no_original");
-    if (Buffer.from(original.body).toString() === ERASED) return skipped("erased");
+    if (original === undefined) return await ofStored(record, receiver);
+    if (isErased(original.body)) return skipped("erased");
     const read = readOriginal(original, receiver);
     if (isRefused(read)) return read;
     const [{ content } = {}] = read.events;
@@ -139,6 +142,20 @@ async function inputOf(
     // Such as the key that encrypted it, which is not configured any more.
     return failed("internal", error);
   }
+}
+
+/** From its row in `events`, which a backfill has run it from, where that has its data still. */
+async function ofStored(
+  record: StoredRecord,
+  { store, sourcesByName }: Receiver,
+): Promise<FromOriginal | SkippedReplay> {
+  const row = await store.storedEvents.get(plainKeyOf(record));
+  if (row === undefined) return skipped("no_original");
+  if (isErasedRow(row)) return skipped("erased");
+  const { content, version, eventType, receivedAt } = readStored(row);
+  const contract = sourcesByName.get(sourceOf(record))?.contract;
+  if (contract?.isWanted?.(content as EventContent, eventType) === false) return skipped("ignored");
+  return { content, version, eventType, keptAt: receivedAt };
 }
 
 function skipped(reason: SkipReason): SkippedReplay {

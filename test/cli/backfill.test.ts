@@ -39,6 +39,15 @@ const ranFor = async (target: Target, keySource = "shop") =>
     await rowsOf(target, `SELECT event_id FROM oncehook_notifications WHERE source = '${keySource}' ORDER BY event_id`)
   ).map(({ event_id }) => event_id);
 
+const replay = (receiver: TestReceiver, path: string) => {
+  const headers = { "content-type": "application/json" };
+  return receiver.admin(`/api/v1/events/${path}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ reason: "mended" }),
+  });
+};
+
 /** As the retention job does once their time is over. */
 async function deleteRecords(target: Target): Promise<void> {
   const stamp = { ...STAMP, keys: { ...STAMP.keys, acceptNew: true }, changesNothing: true };
@@ -150,10 +159,23 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
         await until(async () => (await ranFor(target, "shop#audit")).length === 10);
       });
       const both = [...handlers, handlerOf()];
-      await withShop(target, { handlers: both }, async () => {
+      await withShop(target, { handlers: both }, async (receiver) => {
         expect(await backfill(target, both)).toMatchObject({ accepted: 10, alreadyTaken: 10 });
         await until(async () => (await ranFor(target)).length === 10);
         expect(await ranFor(target, "shop#audit")).toEqual(IDS);
+        // They run again from the originals, and from their rows once those are gone.
+        for (const id of ["evt_1", "evt_2"]) {
+          for (const source of ["shop", "shop%23audit"])
+            expect((await replay(receiver, `${source}/${id}/replay`)).body).toMatchObject({ outcome: "success" });
+          await execute(target, "DELETE FROM oncehook_originals");
+        }
+        expect(await ranFor(target)).toHaveLength(12);
+        await execute(target, `UPDATE events SET data = '{"id":"evt_3","customer":"cus_1"}' WHERE id = 'evt_3'`);
+        const body = JSON.stringify({ path: "customer", value: "cus_1" });
+        const headers = { "content-type": "application/json" };
+        await receiver.admin("/api/v1/erasures", { method: "POST", headers, body });
+        const { status, body: refused } = await replay(receiver, "shop/evt_3/replay");
+        expect([status, refused.error]).toEqual([409, expect.stringContaining("its payload was erased")]);
       });
     }));
 
@@ -175,20 +197,15 @@ describeFullOnPostgres("a backfill on %s", (dialect) => {
   it("an event that was run again since it was stored is not run by a backfill, also without its record", () =>
     withMigrated(dialect, async (target) => {
       await storeTen(target);
-      const replay = async (receiver: TestReceiver, query = "") => {
-        const body = JSON.stringify({ reason: "its handler is there now" });
-        const headers = { "content-type": "application/json" };
-        return receiver.admin(`/api/v1/events/shop/evt_1/replay${query}`, { method: "POST", headers, body });
-      };
       await withShop(target, {}, async (receiver) => {
         for (const query of ["", "?dry_run=true"]) {
-          const { status, body } = await replay(receiver, query);
+          const { status, body } = await replay(receiver, `shop/evt_1/replay${query}`);
           expect([status, body.error]).toEqual([409, expect.stringContaining("its source has no handler: add one")]);
         }
       });
       const handlers = [handlerOf(), handlerOf("audit")];
       await withShop(target, { handlers }, async (receiver) => {
-        expect((await replay(receiver)).body).toMatchObject({
+        expect((await replay(receiver, "shop/evt_1/replay")).body).toMatchObject({
           outcome: "success",
           earlier: { result: { id: "evt_1" } },
         });

@@ -80,10 +80,10 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
       expect(await hashes("oncehook_records")).toEqual(accepted);
     }));
 
-  it("a handler with a name gets what the one without has handled, and that one does not run again", () =>
+  it("a handler with a name gets what the one without has handled, alone, and may run it again until it is erased", () =>
     withMigrated(dialect, async (target) => {
       const deliver = async (receiver: TestReceiver) => {
-        for (const id of IDS) await deliverToShop(receiver, { id });
+        for (const id of IDS) await deliverToShop(receiver, { id, customer: `customer_of_${id}` });
       };
       await withShop(target, { handlers: [handlerOf()] }, deliver);
       const both = [handlerOf(), handlerOf("crm")];
@@ -91,8 +91,16 @@ describeFullOnPostgres("the history of a handler on %s", (dialect) => {
       await withShop(target, { handlers: both }, async (receiver) => {
         await until(async () => (await receiver.count("oncehook_failures")) === 0);
         await deliver(receiver);
+        expect(await ranFor(target, "shop#crm")).toHaveLength(4);
+        const replay = async (id: string) => {
+          const { status, body } = await post(receiver, `/api/v1/events/shop%23crm/${id}/replay`, { reason: "mended" });
+          return [status, body.outcome ?? body.error];
+        };
+        expect(await replay("evt_1")).toEqual([200, "success"]);
+        await post(receiver, "/api/v1/erasures", { path: "customer", value: "customer_of_evt_2" });
+        expect(await replay("evt_2")).toEqual([409, expect.stringContaining("its payload was erased")]);
       });
-      expect(await ranFor(target, "shop#crm")).toHaveLength(4);
+      expect(await ranFor(target, "shop#crm")).toHaveLength(5);
       expect(await ranFor(target, "shop")).toHaveLength(4);
     }));
 

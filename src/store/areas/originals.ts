@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { type EventKey, keyText } from "../../domain/index.ts";
+import { ERASED, type EventKey, keyText, withoutHandler } from "../../domain/index.ts";
 import type { Encryptor } from "../../system/index.ts";
 import { Area, equal, type IdRow, insert, rowList } from "../database.ts";
 import type { Original } from "../original-block.ts";
@@ -55,8 +55,33 @@ export function insertOriginal({ source, eventId }: EventKey, block: NewBlock): 
  * each delivery.
  */
 export class Originals extends Area {
-  /** @throws EncryptionKeyMissing where no configured key encrypted it */
+  /**
+   * That of its key. An event that a backfill gave to its handler has none there. The newest one under another key of the event
+   * counts then, or an erased one where there is any.
+   * @throws EncryptionKeyMissing where no configured key encrypted it
+   */
   async find(key: EventKey, encryptor: Decrypt): Promise<Original | undefined> {
+    const own = await this.findUnder(key, encryptor);
+    if (own !== undefined) return own;
+    const found: Original[] = [];
+    for (const other of await this.otherKeys(key)) {
+      const original = await this.findUnder(other, encryptor);
+      if (original !== undefined) found.push(original);
+    }
+    return found.find(({ body }) => isErased(body)) ?? found.toSorted(byArrival).at(-1);
+  }
+
+  /** The keys of the same event at other handlers, or from before it had one. */
+  private async otherKeys({ source, eventId }: EventKey): Promise<readonly EventKey[]> {
+    const rows = await this.read<Pick<EventKey, "source">>`
+      SELECT source FROM oncehook_records WHERE event_id = ${eventId}
+      UNION SELECT source FROM oncehook_originals WHERE event_id = ${eventId}
+      UNION SELECT source FROM oncehook_callbacks WHERE event_id = ${eventId} AND with_record = 0`;
+    const others = rows.filter((row) => row.source !== source && withoutHandler(row.source) === withoutHandler(source));
+    return others.map((row) => ({ source: row.source, eventId }));
+  }
+
+  private async findUnder(key: EventKey, encryptor: Decrypt): Promise<Original | undefined> {
     const { source, eventId } = key;
     const record = await this.read<{ callbackId: number | null }>`SELECT callback_id FROM oncehook_records
       WHERE ${equal({ eventId, source })}`;
@@ -66,7 +91,7 @@ export class Originals extends Area {
     const [block] = await this.read<EncryptedBlock>`SELECT encrypted_block AS encrypted
       FROM oncehook_originals WHERE ${equal({ eventId, source })}`;
     if (block !== undefined) return decryptOriginals(block.encrypted, encryptor)[0];
-    return this.findUnhandled(key, encryptor);
+    return this.findByEntries(key, encryptor);
   }
 
   /** The present end of the originals. */
@@ -102,11 +127,11 @@ export class Originals extends Area {
     return later;
   }
 
-  /** That of an event that no handler took is found by its log entries, the latest first. */
-  private async findUnhandled(key: EventKey, encryptor: Decrypt): Promise<Original | undefined> {
+  /** That of an event without a record from its delivery is found by its log entries, the latest first. */
+  private async findByEntries(key: EventKey, encryptor: Decrypt): Promise<Original | undefined> {
     const { source, eventId } = key;
     const entries = await this.read<IdRow>`SELECT id FROM oncehook_callbacks WHERE ${equal({ eventId, source })}
-      AND with_record = 0 AND outcome IN ('ignored', 'event_type_unknown') ORDER BY id DESC LIMIT ${sql.lit(MOST_ENTRIES)}`;
+      AND with_record = 0 AND outcome IN ('ignored', 'event_type_unknown', 'success') ORDER BY id DESC LIMIT ${sql.lit(MOST_ENTRIES)}`;
     for (const { id } of entries) {
       const original = await this.findInGroups(key, id, encryptor);
       if (original !== undefined) return original;
@@ -128,6 +153,14 @@ export class Originals extends Area {
     }
     return undefined;
   }
+}
+
+const ERASED_BODY = Buffer.from(ERASED);
+
+/** Whether the payload of an original was erased. */
+export function isErased(body: Uint8Array): boolean {
+  // biome-ignore lint/plugin: the text of an erased body is no secret.
+  return ERASED_BODY.equals(body);
 }
 
 export function byArrival(one: Original, other: Original): number {

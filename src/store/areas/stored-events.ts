@@ -86,6 +86,12 @@ export class StoredEvents extends Area {
     return new Set(found.map(keyText));
   }
 
+  async get({ source, eventId }: EventKey): Promise<StoredEvent | undefined> {
+    if (!(await this.exist())) return undefined;
+    const [event] = await this.read<StoredEvent>`SELECT * FROM events WHERE ${equal({ id: eventId, source })}`;
+    return event;
+  }
+
   /** A replay has given it to its handler, too. */
   async isTaken({ source, eventId }: EventKey): Promise<boolean> {
     const key = equal({ eventId, source });
@@ -123,6 +129,9 @@ export class StoredEvents extends Area {
     });
   }
 }
+
+/** Whether its payload was erased; one that came without data or headers is left out, too. */
+export const isErasedRow = ({ data, headers }: StoredEvent): boolean => data === "{}" && headers == null;
 
 const replaysOf = (key: RawBuilder<unknown>) => sql`SELECT 1 FROM oncehook_event_replays WHERE ${key}`;
 
