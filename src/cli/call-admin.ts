@@ -26,6 +26,9 @@ export interface AdminOptions extends JsonOptions, Given<"env" | "config"> {
 /** Longer than the receiver waits for its database, so that it can report that. */
 const TIME_LIMIT_MS = 15_000;
 
+/** @param isApplication whether the database of an application was opened here: the application itself was not asked */
+export type AskAdmin<Answer> = (client: AdminClient, isApplication: boolean) => Promise<Answer>;
+
 /**
  * Asks the admin API of the running receiver and returns its answer. In the folder of an application it is asked in this
  * process, on the application's database.
@@ -34,7 +37,7 @@ const TIME_LIMIT_MS = 15_000;
  */
 export async function callAdmin<Answer>(
   options: AdminOptions,
-  ask: (client: AdminClient) => Promise<Answer>,
+  ask: AskAdmin<Answer>,
   limitOf: (config: Config) => number | Promise<number> = () => TIME_LIMIT_MS,
 ): Promise<Answer> {
   const loaded = await loadConfiguration(options, { listens: false });
@@ -42,11 +45,11 @@ export async function callAdmin<Answer>(
   const timeLimitMs = await limitOf(config);
   if (loaded.isApplication) {
     const { withCommandAdmin } = await import("../app/index.ts");
-    return withCommandAdmin(loaded, (admin) => askClient({ ...admin, timeLimitMs }, ask));
+    return withCommandAdmin(loaded, (admin) => askClient({ ...admin, timeLimitMs }, (client) => ask(client, true)));
   }
   const { host, port, token } = config.admin;
   const origin = `http://${host.includes(":") ? `[${host}]` : host}:${options.adminPort ?? port}`;
-  return askClient({ origin, token: String(token), timeLimitMs }, ask);
+  return askClient({ origin, token: String(token), timeLimitMs }, (client) => ask(client, false));
 }
 
 type ClientOptions = AdminClientOptions & Required<Pick<AdminClientOptions, "origin" | "timeLimitMs">>;
@@ -64,7 +67,7 @@ async function askClient<Answer>(client: ClientOptions, ask: (client: AdminClien
 
 export async function printAnswer<Answer>(
   options: AdminOptions,
-  ask: (client: AdminClient) => Promise<Answer>,
+  ask: AskAdmin<Answer>,
   words: (answer: Answer) => string,
   limitOf?: Parameters<typeof callAdmin>[2],
 ): Promise<Answer> {

@@ -3,10 +3,13 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { AdminClient, CallbackRowView, OverviewView, SessionView } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, printAnswer } from "./call-admin.ts";
+import { firstLine } from "./look-up-commands.ts";
 import { outcomesText } from "./outcome-counts.ts";
 import { escapeControls, shortText, timeText, UTC_OPTION, type ZoneOptions } from "./output.ts";
 
 interface Status {
+  /** An application is not asked: its database is read, whether it runs or not. */
+  readonly read_from: "receiver" | "database";
   readonly session: SessionView;
   readonly overview: OverviewView;
   readonly last_callback: CallbackRowView | null;
@@ -21,9 +24,10 @@ export function statusCommand(): Command {
     });
 }
 
-async function readStatus({ session, overview, callbacks }: AdminClient): Promise<Status> {
+async function readStatus({ session, overview, callbacks }: AdminClient, isApplication: boolean): Promise<Status> {
   const [who, hour, { items }] = await Promise.all([session.get(), overview("hour"), callbacks.list({ limit: 1 })]);
-  return { session: who, overview: hour, last_callback: items[0] ?? null };
+  const read_from = isApplication ? "database" : "receiver";
+  return { read_from, session: who, overview: hour, last_callback: items[0] ?? null };
 }
 
 /** Whether a folder has a project. Elsewhere the help says more than a receiver that does not respond. */
@@ -34,15 +38,18 @@ export async function isProject(env: NodeJS.ProcessEnv, cwd: string): Promise<bo
   return (await savedAdminToken(env, cwd)) !== undefined;
 }
 
-function statusText({ session, overview, last_callback: last }: Status, zone: ZoneOptions): string {
+function statusText({ read_from, session, overview, last_callback: last }: Status, zone: ZoneOptions): string {
   const { failures, notifications, alerts, totals } = overview;
+  const about = `${session.environment}, version ${session.version}`;
   const open = alerts.filter(({ state }) => state === "open").length;
   const lastText =
     last === null
       ? "none yet"
       : `${timeText(last.timestamp, zone)}  ${escapeControls(last.source ?? "no source")}  ${shortText(last.event_type ?? "?")}  ${last.outcome}`;
   const rows = [
-    ["receiver", `responds; ${session.environment}, version ${session.version}`],
+    read_from === "receiver"
+      ? ["receiver", `responds; ${about}`]
+      : ["database", `of the application, ${about}; ${UNASKED}`],
     ["last callback", lastText],
     ["last hour", outcomesText(totals.outcomes)],
     [
@@ -51,16 +58,28 @@ function statusText({ session, overview, last_callback: last }: Status, zone: Zo
     ],
     ["deliveries", `${notifications.dead} failed, ${notifications.waiting} waiting`],
     ["alerts", `${open} open, ${alerts.length - open} muted`],
+    ["problems", problemsText(overview)],
     ...overview.needs_attention.map(({ message }) => ["attention", message]),
     ["next step", nextStep(overview, last)],
   ];
   return rows.map(([name = "", value = ""]) => `${name.padEnd(13)}  ${value}\n`).join("");
 }
 
-/** The most urgent one. */
-function nextStep({ needs_attention, alerts }: OverviewView, last: CallbackRowView | null): string {
+const UNASKED = "whether it runs is not asked";
+
+/** The most frequent one stands for the others. */
+function problemsText({ problems: { open, top } }: OverviewView): string {
+  const [first] = top;
+  if (first === undefined) return "none open";
+  const { count, at_least, title } = first;
+  const others = open > 1 ? ", the first one" : "";
+  return `${open} open${others}: ${firstLine(title)} (${count}${at_least ? "+" : ""} ×)`;
+}
+
+/** The most urgent one. Open problems have their remedies; the lists are for what remains once all are muted. */
+function nextStep({ problems, needs_attention, alerts }: OverviewView, last: CallbackRowView | null): string {
+  if (problems.open > 0) return "oncehook problems";
   const kinds = new Set(needs_attention.map(({ kind }) => kind));
-  if (kinds.has("refused_source")) return "oncehook doctor";
   if (kinds.has("exhausted_failures")) return "oncehook failures --state exhausted";
   if (kinds.has("rejected_failures")) return "oncehook failures --state rejected";
   if (kinds.has("dead_notifications")) return "oncehook notifications --state dead";

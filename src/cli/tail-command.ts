@@ -37,9 +37,15 @@ export function tailCommand(): Command {
     .action(async (options: TailOptions) => {
       const over = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => over.abort());
-      await callAdmin(options, (client) => tail(client, options, over.signal));
+      await callAdmin(options, (client, isApplication) => {
+        if (isApplication) process.stderr.write(`oncehook: ${LOOKS}\n`);
+        return tail(client, options, over.signal);
+      });
     });
 }
+
+const LOOKS =
+  "looks twice a second for new callbacks in the application's database, until Ctrl-C; the application is not asked";
 
 async function tail(client: AdminClient, options: TailOptions, signal: AbortSignal): Promise<void> {
   const { source, type, status, outcome, address, id, text } = options;

@@ -4,11 +4,12 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { createReceiver, type Receiver } from "../../src/index.ts";
 import { requestOf, STRIPE_SECRET, stripeCallback } from "../support/application.ts";
-import type { Ended } from "../support/child.ts";
+import { type Ended, startOncehook } from "../support/child.ts";
 import { runCommandLine } from "../support/command.ts";
 import { describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import { withFolder } from "../support/folder.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
 
 const source = (path: string) => pathToFileURL(resolve("src", path)).href;
 
@@ -37,6 +38,7 @@ interface Application {
   readonly folder: string;
   readonly shop: { hasStock: boolean };
   readonly run: (...args: string[]) => Promise<Ended>;
+  readonly start: (...args: string[]) => ReturnType<typeof startOncehook>;
 }
 
 /** An application with a receiver, and its folder as an operator has it before them. */
@@ -52,8 +54,9 @@ function withFolderOfApplication(dialect: "sqlite" | "postgres", use: (applicati
       const ofTheApplication = { DATABASE_URL: "mysql://app@db/shop", ENCRYPTION_KEY: "my-app-key", PORT: "none" };
       const env = { PATH: CHILD_ENVIRONMENT.PATH, ...ofTheApplication, ...Object.fromEntries(prefixed) };
       const run = (...args: string[]) => runCommandLine(args, env, folder);
+      const start = (...args: string[]) => startOncehook(args, env, folder);
       try {
-        await use({ receiver, folder, shop, run });
+        await use({ receiver, folder, shop, run, start });
       } finally {
         await receiver.close();
       }
@@ -68,6 +71,10 @@ describeFullOnPostgres("the command line in the folder of an application, on %s"
     withFolderOfApplication(dialect, async ({ receiver, shop, run }) => {
       const callback = stripeCallback();
       expect((await receiver.fetch(requestOf(callback))).status).toBe(500);
+      const status = await run("status");
+      expect(status.stdout).toMatch(/^database +of the application, test, version \S+; whether it runs is not asked$/m);
+      expect(status.stdout).not.toContain("responds");
+      expect(JSON.parse((await run("status", "--json")).stdout)).toMatchObject({ read_from: "database" });
       const failures = await run("failures");
       expect(failures).toMatchObject({ code: 0, stderr: READS });
       expect(failures.stdout).toContain(callback.id);
@@ -94,6 +101,23 @@ describeFullOnPostgres("the command line in the folder of an application, on %s"
 });
 
 describe("the command line in the folder of an application", () => {
+  it("oncehook tail says that it looks in the application's database, and shows its callbacks", { tags: "full" }, () =>
+    withFolderOfApplication("sqlite", async ({ receiver, start }) => {
+      await receiver.fetch(requestOf(stripeCallback()));
+      const tail = start("tail");
+      try {
+        const printed = { stdout: "", stderr: "" };
+        for (const name of ["stdout", "stderr"] as const) tail[name]?.on("data", (text) => (printed[name] += text));
+        await until(() => printed.stdout.includes("invoice.paid"), 20_000);
+        expect(printed.stderr).toContain(
+          "oncehook: looks twice a second for new callbacks in the application's database",
+        );
+      } finally {
+        tail.kill("SIGKILL");
+      }
+    }),
+  );
+
   it("a missing variable is named with its prefix", () =>
     withFolder(async (folder) => {
       writeFileSync(join(folder, "oncehook.config.ts"), CONFIG);

@@ -38,11 +38,25 @@ it("oncehook without a command shows whether the receiver responds, what is open
       expect(stdout).toMatch(/^last hour +1 handled, 1 refused, 1 failed$/m);
       expect(stdout).toMatch(/^failures +1 exhausted, 0 rejected, 0 waiting for a retry$/m);
       expect(stdout).toMatch(/^alerts +0 open, 0 muted$/m);
-      expect(stdout).toMatch(/^next step +oncehook failures --state exhausted$/m);
+      expect(stdout).toMatch(/^problems +1 open: broken of platform failed: Error: down \(1 ×\)$/m);
+      expect(stdout).toMatch(/^next step +oncehook problems$/m);
       const json = JSON.parse((await run("status", "--json")).stdout);
       expect(json).toMatchObject({ overview: { failures: { exhausted: 1 } }, last_callback: { event_type: "broken" } });
     },
     { handlers: [broken], env: { RETRY_MAX: "0", HANDLERS: "payment_notify" } },
+  ));
+
+it("oncehook status names the problem of an event that waits for a retry, and leads to the problems", () =>
+  withReceiver(
+    "sqlite",
+    async (receiver) => {
+      await receiver.send(event("broken", {}, { event_id: "evt_broken" }));
+      const { stdout } = await asking(new URL(receiver.adminOrigin).port)("status");
+      expect(stdout).toMatch(/^failures +0 exhausted, 0 rejected, 1 waiting for a retry$/m);
+      expect(stdout).toMatch(/^problems +1 open: broken of platform failed: Error: down \(1 ×\)$/m);
+      expect(stdout).toMatch(/^next step +oncehook problems$/m);
+    },
+    { handlers: [broken], env: { HANDLERS: "payment_notify" } },
   ));
 
 it("oncehook without a command says that no receiver responds, and exits 1", async () => {
