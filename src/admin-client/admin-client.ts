@@ -90,8 +90,10 @@ export function createAdminClient(options: AdminClientOptions) {
       /**
        * Callbacks by any value: whole values first, then beginnings, then texts. A page may have few items, or none, and still a
        * cursor that goes on looking.
+       * @param signal ends the request: a search that waits for others leaves their queue
        */
-      find: (query: api.InputOf<typeof api.SEARCH_QUERY>) => request<api.SearchPageView>("GET", "search", { query }),
+      find: (query: api.InputOf<typeof api.SEARCH_QUERY>, options: { readonly signal?: AbortSignal } = {}) =>
+        request<api.SearchPageView>("GET", "search", { query, ...options }),
       /** Ways to go on with what has been typed so far. */
       suggest: (q: string) =>
         request<{ readonly items: readonly api.SuggestionView[] }>("GET", "search/suggestions", { query: { q } }),

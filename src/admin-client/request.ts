@@ -64,8 +64,9 @@ export function createRequests(options: AdminClientOptions) {
     throw new AdminError(status, typeof error === "string" ? error : `answered ${status}`);
   }
   async function request<Answer>(method: string, path: string, asked: RequestOptions = {}): Promise<Answer> {
-    const limit = timeLimitMs === undefined ? {} : { signal: AbortSignal.timeout(timeLimitMs) };
-    const response = await open(method, path, { ...asked, ...limit });
+    const limits = timeLimitMs === undefined ? [] : [AbortSignal.timeout(timeLimitMs)];
+    const signal = AbortSignal.any(asked.signal === undefined ? limits : [asked.signal, ...limits]);
+    const response = await open(method, path, { ...asked, signal });
     const url = urlOf(options, path, asked.query);
     return (response.status === 204 ? undefined : await jsonOf(response, url)) as Answer;
   }

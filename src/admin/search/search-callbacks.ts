@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type CallbackFilter,
   type CallbackMatch,
@@ -56,6 +57,8 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 const [FIRST_SEGMENTS, MOST_SEGMENTS] = [2, 32];
 /** Rows that are read with their bodies at a time. */
 const ROWS_PER_STEP = 50;
+/** A body of 64 KiB takes about a millisecond to compare: callbacks run after so long. */
+const SLICE_MS = 4;
 /** Characters that are the same in JSON, in a form and in an address, however these are encoded. */
 const PLAIN_TEXT = /[a-z0-9._-]+/g;
 
@@ -159,7 +162,7 @@ class CallbackSearch {
       const ids = [...new Set(bySegment.get(fromId) ?? [])].filter((id) => id < below).sort((a, b) => b - a);
       for (let at = 0; at < ids.length; at += ROWS_PER_STEP) {
         const step = ids.slice(at, at + ROWS_PER_STEP);
-        const reached = this.#take(kind, await this.#store.callbacks.among(step, this.#request.query.filter));
+        const reached = await this.#take(kind, await this.#store.callbacks.among(step, this.#request.query.filter));
         if (reached !== undefined) return reached;
         if (this.#isOver()) return step.at(-1);
       }
@@ -196,7 +199,7 @@ class CallbackSearch {
       const budgetMs = Math.max(0, this.#end - performance.now());
       const page = { limit: ROWS_PER_STEP, before, budgetMs, fromId: range.from };
       const { callbacks, next, searchedUntil } = await this.#store.callbacks.search({ ...filter, ...by }, page);
-      const reached = this.#take(kind, callbacks);
+      const reached = await this.#take(kind, callbacks);
       if (reached !== undefined) return reached;
       if (next === null) return undefined;
       if (this.#isByText(kind)) this.#searchedUntil = searchedUntil;
@@ -206,9 +209,14 @@ class CallbackSearch {
   }
 
   /** @returns the id of the last row where the limit is reached */
-  #take(kind: MatchKind, rows: readonly StoredCallback[]): number | undefined {
+  async #take(kind: MatchKind, rows: readonly StoredCallback[]): Promise<number | undefined> {
     const { query, limit } = this.#request;
+    let startedAt = performance.now();
     for (const row of rows) {
+      if (performance.now() - startedAt > SLICE_MS) {
+        await nextTurn();
+        startedAt = performance.now();
+      }
       const match = query.terms.length === 0 ? null : matchCallback(row, query.terms);
       if (match === undefined || (match !== null && match.kind !== kind)) continue;
       this.#found.push({ row, match });

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from "fastify";
+import { finished } from "node:stream";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 import {
   MATCH_KINDS,
@@ -15,6 +16,7 @@ import { presentFound } from "../present.ts";
 import { text, wholeNumber } from "../request-parameters.ts";
 import type { SearchPageView } from "../schemas.ts";
 import { type SearchPosition, searchCallbacks } from "./search-callbacks.ts";
+import { createSearchQueue } from "./search-queue.ts";
 import { suggestionsFor } from "./suggestions.ts";
 
 const MAX_QUERY_LENGTH = 500;
@@ -55,6 +57,7 @@ const SEARCH = operation({
         },
       },
     ],
+    503: "This process runs the maximum of searches, and the maximum waits; or the database does not answer.",
   },
 });
 
@@ -67,12 +70,15 @@ const SUGGESTIONS = operation({
 
 export function registerSearch(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, callbackLog, clock, sourcesByName, registry } = deps;
-  app.get("/api/v1/search", SEARCH, async ({ query }): Promise<SearchPageView> => {
+  const inTurn = createSearchQueue();
+  app.get("/api/v1/search", SEARCH, async ({ query }, reply): Promise<SearchPageView> => {
     const parsed = readQuery(query.q, clock.now());
-    // A callback with a response must be found, also where its row still waits to be written.
-    await callbackLog.flush();
     const request = { query: parsed, limit: query.limit, from: positionOf(query.cursor), budgetMs: BUDGET_MS };
-    const { found, next, searchedUntil, progress } = await searchCallbacks(store, request);
+    const { found, next, searchedUntil, progress } = await inTurn(disconnected(reply), async () => {
+      // A callback with a response must be found, also where its row still waits to be written.
+      await callbackLog.flush();
+      return searchCallbacks(store, request);
+    });
     return {
       items: found.map(presentFound),
       next_cursor: next === null ? null : `${next.kind}.${next.before}`,
@@ -85,6 +91,12 @@ export function registerSearch(app: FastifyInstance, deps: AdminDependencies): v
     const known = { sources: [...sourcesByName.keys()], types: registry.types };
     return { items: suggestionsFor(query.q, known) };
   });
+}
+
+function disconnected({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  finished(raw, () => gone.abort());
+  return gone.signal;
 }
 
 function readQuery(query: string, now: Date): SearchQuery {

@@ -30,7 +30,7 @@ export function useActivity(query: string, filters: CallbackFilters | undefined)
   const queries = useQueryClient();
   const list = useInfiniteQuery({
     queryKey: ["activity", query],
-    queryFn: ({ pageParam }) => readPage(query, pageParam),
+    queryFn: ({ pageParam, signal }) => readPage(query, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     // Reading it again would move the rows under a reader; the live stream brings what is new.
@@ -55,9 +55,11 @@ export function useActivity(query: string, filters: CallbackFilters | undefined)
   return { list, rows, arrivals, state, showNew };
 }
 
-function readPage(query: string, cursor: string | null): Promise<ActivityPageView> {
+/** @param signal of a query that is left: its search may still wait for others */
+function readPage(query: string, cursor: string | null, signal?: AbortSignal): Promise<ActivityPageView> {
   const paging = { limit: LIMIT, ...(cursor === null ? {} : { cursor }) };
-  return query === "" ? api.callbacks.list(paging) : api.search.find({ q: query, ...paging });
+  if (query === "") return api.callbacks.list(paging);
+  return api.search.find({ q: query, ...paging }, signal === undefined ? {} : { signal });
 }
 
 type Dispatch = (action: Parameters<typeof arrivalsReducer>[1]) => void;
