@@ -5,6 +5,7 @@ import type { AdminDependencies } from "./admin-dependencies.ts";
 import { tryBulkReplay } from "./bulk-replay-trial.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentBulkReplay, presentUnreplayed } from "./present.ts";
+import { NO_PROBLEM, noProblem } from "./problem-routes.ts";
 import * as input from "./request-parameters.ts";
 import type { BulkReplayView } from "./schemas.ts";
 
@@ -26,7 +27,7 @@ const START_BULK = operation({
     per_second: input.wholeNumber(1, 100).default(10),
     reason: input.filterText("Of handled events: why they are run again, for the audit log.", input.MAX_REASON),
   }),
-  responses: { 200: ["Of a dry run.", "BulkReplayTrial"], 201: ["Started.", "BulkReplay"] },
+  responses: { 200: ["Of a dry run.", "BulkReplayTrial"], 201: ["Started.", "BulkReplay"], ...NO_PROBLEM },
 });
 const LIST_BULK = operation({
   summary: "Bulk replays, newest first",
@@ -78,6 +79,8 @@ export function registerBulkReplays(app: FastifyInstance, deps: AdminDependencie
     const isDryRun = request.query.dry_run;
     assertScope({ scope, filter: fields, reason, isDryRun });
     const filter = input.bulkFilter(fields);
+    if (fields.problem !== undefined && (await store.problems.get(fields.problem, clock.now())) === undefined)
+      noProblem();
     if (isDryRun) return reply.send(await tryBulkReplay(filter, deps));
     const asked = { scope, filter, reason, perSecond, createdBy: requireCaller(request).actor };
     const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));

@@ -9,7 +9,7 @@ import { presentClaim } from "./present.ts";
 import { PROBLEM, type ProblemDetailView, type ProblemListView, type ProblemView } from "./problem-schemas.ts";
 import * as input from "./request-parameters.ts";
 
-const NO_PROBLEM = { 404: "There is no such problem, or it was resolved a month ago." };
+export const NO_PROBLEM = { 404: "There is no such problem, or it was resolved a month ago." };
 const PARAMS = { id: input.text("Of the list.", 64) };
 const LIST = operation({
   summary: "What is wrong, by its cause",
@@ -138,7 +138,7 @@ export function registerProblems(app: FastifyInstance, deps: AdminDependencies):
   });
 }
 
-function noProblem(): never {
+export function noProblem(): never {
   throw new HttpError(404, "there is no problem with this id; see GET /api/v1/problems");
 }
 

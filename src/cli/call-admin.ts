@@ -80,11 +80,17 @@ function adminErrorMessage(cause: unknown, origin: string, timeLimitMs: number):
   if (cause instanceof AdminError) {
     if (cause.isOtherServer) return `${cause.message}; give its port with ADMIN_PORT or --admin-port`;
     const hint = cause.status === 401 ? " ADMIN_TOKEN here is another than the receiver's." : "";
-    return `the receiver answered ${cause.status}: ${cause.message}.${hint}`;
+    return `the receiver answered ${cause.status}: ${sentence(cause.message)}${hint}`;
   }
   if (cause instanceof Error && cause.name === "TimeoutError")
     return `${origin} has not answered within ${timeLimitMs / 1000} s; what was asked may still be done`;
   return `${origin} did not answer. Is the receiver running (npm start), with these variables?`;
+}
+
+/** The lists of the API that a message names have commands of these names. */
+function sentence(message: string): string {
+  const text = message.replaceAll(/GET \/api\/v1\/([a-z-]+)/g, "oncehook $1").replace(/[\s.:;,]+$/, "");
+  return /[?!…]$/.test(text) ? text : `${text}.`;
 }
 
 export interface ListOptions extends AdminOptions, ZoneOptions, Given<"cursor"> {

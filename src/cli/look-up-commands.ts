@@ -10,7 +10,7 @@ import {
   type PageOf,
   type PageParams,
 } from "../admin-client/index.ts";
-import { FAILURE_STATES, type FailureState, PLATFORM, withoutHandler } from "../domain/index.ts";
+import { FAILURE_STATES, type FailureState, withoutHandler } from "../domain/index.ts";
 import {
   adminCommand,
   callAdmin,
@@ -22,21 +22,11 @@ import {
   printList,
   wholeNumber,
 } from "./call-admin.ts";
+import { assertProblem, assertSource, firstFound } from "./known-names.ts";
 import { escapeControls, type Given, table, timeText, UTC_OPTION, type ZoneOptions } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
 type EventListOptions = ListOptions & FailureFilterOptions & Given<"id">;
-
-/** Looks on where a page is empty and has a cursor: that search has found nothing yet. */
-async function firstFound<Item, Query extends PageParams>(
-  query: Query,
-  list: (query: Query) => Promise<PageOf<Item>>,
-): Promise<PageOf<Item>> {
-  let page = await list(query);
-  while (page.items.length === 0 && page.next_cursor !== null)
-    page = await list({ ...query, cursor: page.next_cursor });
-  return page;
-}
 
 /**
  * The sources that have an event with this id, those of named handlers (`stripe#audit`) after their own source. An event that
@@ -65,6 +55,14 @@ function assertSole(id: string, first: string, others: readonly string[], isFail
     throw new UsageError(`--source: missing; ${[first, ...rivals].join(" and ")} have an event ${id}: name one`);
 }
 
+/** No source has an event with this id. */
+export class UnknownEventError extends UserError {
+  constructor(id: string, isFailure: boolean) {
+    const what = isFailure ? "failure" : "event";
+    super(`no ${what} has the id ${escapeControls(id)}; \`oncehook find ${escapeControls(id)}\` looks for any value`);
+  }
+}
+
 interface WantedEvent {
   readonly id: string;
   /** Found where only one source has the event. */
@@ -80,7 +78,8 @@ export async function askAboutEvent<Answer>(
   ask: (key: EventKey) => Promise<Answer>,
 ): Promise<Answer> {
   if (source === undefined) {
-    const [first = PLATFORM, ...others] = await sourcesOf(client, id, isFailure);
+    const [first, ...others] = await sourcesOf(client, id, isFailure);
+    if (first === undefined) throw new UnknownEventError(id, isFailure);
     assertSole(id, first, others, isFailure);
     return ask({ source: first, event_id: id });
   }
@@ -96,14 +95,17 @@ export async function askAboutEvent<Answer>(
 }
 
 /** The first page with items. For an empty list, `others` names the sources that have the event. */
-async function findEvents<Item, Filter extends EventFilter>(
+async function findEvents<Item, Filter extends EventFilter & Pick<FailureFilter, "problem">>(
   { id, limit, cursor, ...options }: EventListOptions,
   filter: Filter,
   listOf: (client: AdminClient) => (query: Filter & PageParams) => Promise<PageOf<Item>>,
 ) {
   return callAdmin(options, async (client) => {
     const list = await firstFound({ limit, cursor, ...filter }, listOf(client));
-    if (id === undefined || filter.source === undefined || list.items.length > 0) return { list, others: "" };
+    if (list.items.length > 0) return { list, others: "" };
+    await assertSource(client, filter.source);
+    await assertProblem(client, filter.problem);
+    if (id === undefined || filter.source === undefined) return { list, others: "" };
     const found = await sourcesOf(client, id, false);
     return { list, others: found.length === 0 ? "" : `; ${found.join(" and ")} have ${id}` };
   });

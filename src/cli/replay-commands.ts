@@ -10,15 +10,24 @@ import {
 } from "../admin-client/index.ts";
 import type { Config } from "../config/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, printAnswer, wholeNumber } from "./call-admin.ts";
+import { assertSource } from "./known-names.ts";
 import {
   askAboutEvent,
   type FailureFilterOptions,
   failureFilter,
   isEmpty,
+  UnknownEventError,
   withFailureFilter,
 } from "./look-up-commands.ts";
 import { counted, escapeControls, type Given, printResult } from "./output.ts";
-import { type HandledOptions, handledFilter, mayStart, sampleLine, trialHead } from "./replay-handled-events.ts";
+import {
+  type HandledOptions,
+  handledFilter,
+  mayStart,
+  noneHandled,
+  sampleLine,
+  trialHead,
+} from "./replay-handled-events.ts";
 import { UserError } from "./user-error.ts";
 
 const MARGIN_MS = 5_000;
@@ -136,6 +145,7 @@ async function replayHandled(
 }
 
 function isNotFound(error: unknown): boolean {
+  if (error instanceof UnknownEventError) return true;
   return error instanceof AdminError && error.status === 404;
 }
 
@@ -201,8 +211,14 @@ async function replayManyHandled(options: BulkOptions, command: Command): Promis
   const words = (trial: BulkReplayTrialView) =>
     trialHead(trial) + (trial.first?.replay == null ? "" : replaySummary(trial.first.replay)) + sampleLine(trial);
   const isJson = options.json === true;
-  const trial = await callAdmin(options, ({ bulkReplays }) => bulkReplays.dryRunHandled(filter), longestMs);
+  const ask = async (client: AdminClient) => {
+    const tried = await client.bulkReplays.dryRunHandled(filter);
+    if (tried.total === 0) await assertSource(client, filter.source);
+    return tried;
+  };
+  const trial = await callAdmin(options, ask, longestMs);
   if (!isJson || force !== true) printResult(options, trial, () => words(trial));
+  if (trial.total === 0) throw new UserError(noneHandled(filter));
   if (dryRun === true) return;
   if (reason === undefined) throw new UserError('nothing was changed; to run them again, add --force --reason "why"');
   if (!mayStart(trial)) {
@@ -225,6 +241,7 @@ async function bulkReplay(options: BulkOptions, command: Command): Promise<void>
   if (options.dryRun === true) command.error("error: --dry-run is for one event: give its event_id");
   if (options.all !== true && isEmpty(filter)) command.error(`error: ${MISSING_ARGUMENT}`);
   const start = async (client: AdminClient) => {
+    await assertSource(client, filter.source);
     const started = await client.bulkReplays.start({ filter, per_second: options.perSecond });
     return options.wait === true ? waitUntilEnded(client, started, options) : started;
   };

@@ -45,6 +45,12 @@ export function sampleLine({ sample: { run, skipped, failed } }: BulkReplayTrial
   return `Of the first ${run + skipped}, ${run - failed.length} would succeed, ${skipped} be skipped, ${failed.length} fail${example}\n`;
 }
 
+export function noneHandled({ source, event_type, from, to }: HandledFilter): string {
+  const type = event_type === undefined ? "" : ` of the type ${event_type}`;
+  const time = from === undefined && to === undefined ? "" : " in that time";
+  return `no event${type} of ${source} was handled${time}; \`oncehook events --source ${source}\` lists those that were`;
+}
+
 export function trialHead({ total, first }: BulkReplayTrialView): string {
   const events = counted(total, "handled event");
   if (first === null) return `${events}\n`;

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { AdminClient, CallbackFilters, CallbackRowView } from "../admin-client/index.ts";
 import { isVerified } from "../domain/index.ts";
 import { type AdminOptions, adminCommand, callAdmin, wholeNumber } from "./call-admin.ts";
+import { assertSource } from "./known-names.ts";
 import {
   coloredStatus,
   escapeControls,
@@ -64,10 +65,12 @@ async function tail(client: AdminClient, options: TailOptions, signal: AbortSign
   }
 }
 
-async function printLast({ callbacks }: AdminClient, filters: CallbackFilters, options: TailOptions, lines: Lines) {
+async function printLast(client: AdminClient, filters: CallbackFilters, options: TailOptions, lines: Lines) {
+  const { callbacks } = client;
   const { items } = await callbacks.list({ ...filters, limit: options.last });
   // As JSON each line is whole, as those that follow from the stream are.
   const shown = options.json === true ? await Promise.all(items.map(({ id }) => callbacks.get(id))) : items;
+  if (shown.length === 0) await assertSource(client, filters.source);
   await print(shown.toReversed(), lines);
   return new Set(items.map(({ id }) => id));
 }

@@ -101,6 +101,7 @@ describeFullOnPostgres("the problems of the admin API on %s", (dialect) => {
         next_cursor: null,
       });
       expect((await receiver.admin("/api/v1/problems/none")).status).toBe(404);
+      expect((await post(receiver, "/api/v1/bulk-replays", { filter: { problem: "none" } })).status).toBe(404);
       expect((await post(receiver, `/api/v1/problems/${invoice?.id}/deliver`)).status).toBe(409);
     }));
 

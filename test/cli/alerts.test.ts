@@ -59,7 +59,10 @@ it("an operator mutes an alert at the command line, sees until when and by whom,
 it("a mute of an unknown alert, without a reason, or for more than 30 days is refused with what is expected", () =>
   withOpenAlert(async (_receiver, alerts) => {
     const unknown = await alerts(...MUTE.with(2, "github"));
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("no such alert has ever started")]);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      expect.stringContaining("no such alert has ever started; oncehook alerts lists those"),
+    ]);
     expect(await alerts(...MUTE.slice(0, -2))).toMatchObject({ code: 2, stderr: expect.stringContaining("--reason") });
     expect(await alerts(...MUTE.with(5, "31d"))).toMatchObject({
       code: 2,

@@ -127,6 +127,6 @@ describe("oncehook fixture", { timeout: 120_000 }, () => {
   it("fixture of an event that the log does not have says so, and writes nothing", () =>
     inProject(async ({ command }) => {
       const { code, stderr } = await command("fixture", "evt_none");
-      expect([code, stderr]).toEqual([1, expect.stringContaining("has no event evt_none in the callback log")]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("no event has the id evt_none")]);
     }));
 });

@@ -75,7 +75,7 @@ describe("--json", () => {
       await receiver.send(payment());
       const { code, stdout, stderr } = await run("replay", "no-such-event", "--json");
       expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toContain("answered 404: no failure under this source and event_id");
+      expect(stderr).toContain("oncehook: no failure has the id no-such-event;");
     }));
 });
 

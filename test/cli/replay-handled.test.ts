@@ -97,7 +97,8 @@ describe("a handled event at the command line", () => {
   it("an event that neither failed nor was handled is not found", () =>
     withHandled(async (run) => {
       const { code, stderr } = await run("replay", "evt_none");
-      expect([code, stderr]).toEqual([1, expect.stringContaining("404")]);
+      const words = "oncehook: no failure has the id evt_none; `oncehook find evt_none` looks for any value\n";
+      expect([code, stderr]).toEqual([1, words]);
     }));
 
   it("handled events of a source and a time are counted, the first ones run dry, and nothing is changed", () =>
@@ -134,6 +135,28 @@ describe("a handled event at the command line", () => {
       expect((await run("bulk-replays")).stdout).toContain("events");
     }),
   );
+
+  it("a source that is none, a type without a handled event and an unknown problem are reported, and start nothing", () =>
+    withHandled(async (run, receiver) => {
+      const unknown = '--source: got "strip", which is no source here; there are platform, oauth';
+      const ofType =
+        "no event of the type taxd of platform was handled in that time; `oncehook events --source platform`";
+      const ofProblem = "there is no problem with this id; see oncehook problems.\n";
+      const mistakes: [string[], number, string][] = [
+        [["replay", "--handled", "--source", "strip", "--from", "1d"], 2, unknown],
+        [["replay", "--handled", "--source", "platform", "--type", "taxd", "--from", "1d"], 1, ofType],
+        [["replay", "--source", "strip"], 2, unknown],
+        [["replay", "--problem", "abc"], 1, ofProblem],
+        [["failures", "--problem", "abc"], 1, ofProblem],
+        [["failures", "--source", "strip"], 2, unknown],
+        [["events", "--source", "strip"], 2, unknown],
+      ];
+      for (const [args, exits, words] of mistakes) {
+        const { code, stderr } = await run(...args);
+        expect([args, code, stderr]).toEqual([args, exits, expect.stringContaining(words)]);
+      }
+      expect(await receiver.count("oncehook_bulk_replays")).toBe(0);
+    }));
 
   it("handled events are run again only for a source, with a reason, and with no option of failures", () =>
     withHandled(async (run) => {
