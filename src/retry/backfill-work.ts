@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, DAY_MS, keyText } from "../domain/index.ts";
 import { failureContext, orderKeyOf, type Receiver } from "../pipeline/index.ts";
-import type { BackfilledEvent, BackfillPosition, NewBackfill, Store, StoredBackfill } from "../store/index.ts";
+import {
+  type BackfilledEvent,
+  type BackfillPosition,
+  ErasedMeanwhile,
+  type NewBackfill,
+  type Store,
+  type StoredBackfill,
+} from "../store/index.ts";
 import type { Encryptor } from "../system/index.ts";
 import { withResult } from "./backfill-counts.ts";
 import {
@@ -53,6 +60,8 @@ export function workOn(
 class BackfillRun {
   readonly #work: BackfillWork;
   readonly #parts: BackfillParts;
+  /** Before the history was read. */
+  #erasures = "";
 
   constructor(work: BackfillWork, parts: BackfillParts) {
     this.#work = work;
@@ -65,7 +74,7 @@ class BackfillRun {
     try {
       let backfill: StoredBackfill | undefined = leased;
       while (backfill?.state === "running" && !stopping.aborted) {
-        backfill = await this.#pass(backfill);
+        backfill = await this.#wholePass(backfill);
         if (backfill?.state !== "running" || stopping.aborted) break;
         if (backfill.position.phase === "late")
           return (await store.backfills.finish(leased.id, owner, clock.now())) ?? store.backfills.get(leased.id);
@@ -77,6 +86,20 @@ class BackfillRun {
       return backfill;
     } finally {
       await store.backfills.release(leased.id, owner);
+    }
+  }
+
+  /** Reads on from the position that is stored, once payloads were erased that it may have read ahead. */
+  async #wholePass(start: StoredBackfill): Promise<StoredBackfill | undefined> {
+    const { backfills, valueIndex } = this.#parts.store;
+    for (let backfill: StoredBackfill | undefined = start; ; backfill = await backfills.get(start.id)) {
+      if (backfill?.state !== "running") return backfill;
+      this.#erasures = await valueIndex.erasures();
+      try {
+        return await this.#pass(backfill);
+      } catch (error) {
+        if (!(error instanceof ErasedMeanwhile)) throw error;
+      }
     }
   }
 
@@ -132,7 +155,7 @@ class BackfillRun {
       if (result.kind !== "accepted" || result.target.storedSource === undefined) continue;
       const { target } = result;
       const event = { ...this.#acceptedEvent(target), storedSource: result.target.storedSource };
-      if (await store.storedEvents.take(event, clock.now())) taken.add(keyText(target.key));
+      if (await store.storedEvents.take(event, clock.now(), this.#erasures)) taken.add(keyText(target.key));
     }
     return taken;
   }
@@ -146,7 +169,12 @@ class BackfillRun {
     const now = clock.now();
     const until = new Date(now.getTime() + settings.retry.leaseMs);
     const events = targets.map((target) => this.#acceptedEvent(target));
-    return store.backfills.accept({ id, owner: this.#work.owner, until }, events, progressOf, now);
+    return store.backfills.accept(
+      { id, owner: this.#work.owner, until, erasures: this.#erasures },
+      events,
+      progressOf,
+      now,
+    );
   }
 
   #acceptedEvent(target: BackfillTarget): BackfilledEvent {

@@ -37,7 +37,7 @@ export type { DeletedRows, RetentionLimits } from "./areas/retention.ts";
 export type * from "./areas/rollups.ts";
 export type * from "./areas/secrets.ts";
 export type { KnownKeys, SeenEvent } from "./areas/seen-events.ts";
-export type { SlowHandler } from "./areas/settings.ts";
+export { ErasedMeanwhile, type SlowHandler } from "./areas/settings.ts";
 export type { StoredArea, StoredSizes } from "./areas/sizes.ts";
 export type { IgnoredType, SlowCallback } from "./areas/source-activity.ts";
 export type * from "./areas/source-secrets.ts";

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   ERASED,
   type EventKey,
@@ -8,7 +9,15 @@ import {
   textWithoutValue,
 } from "../domain/index.ts";
 import { encryptOriginals, type Original } from "../store/index.ts";
-import { bytesOf, type FindingParts, type FoundPayloads, findPayloads, readableOriginals } from "./find-payloads.ts";
+import {
+  addHandlersKeys,
+  bytesOf,
+  type FindingParts,
+  type FoundPayloads,
+  findPayloads,
+  notificationsOf,
+  readableOriginals,
+} from "./find-payloads.ts";
 
 /** The counts of an erasure, and the proof of which events it was of. */
 export interface ErasureReport {
@@ -47,11 +56,14 @@ export async function erasePayloads(
     // Again afterwards: the index may have been built from the rows meanwhile.
     await store.valueIndex.forget([...found.callbacks]);
     for (const id of found.callbacks) await erasure.eraseCallback(id, condition.value);
-    await store.valueIndex.forget([...found.callbacks]);
     for (const key of found.storedEvents) await erasure.eraseStoredEvent(key);
-    for (const key of found.keys.values()) await erasure.deleteFailure(key);
   }
   const originals = await eraseOriginals(found, condition, isDryRun, dependencies);
+  if (!isDryRun) {
+    // From here on nothing that was read before is accepted.
+    await store.valueIndex.forget([...found.callbacks]);
+    await eraseRunsAtWork(found, condition, dependencies);
+  }
   return {
     events: new Set([...found.keys.values()].map((key) => keyText(plainKeyOf(key)))).size,
     originals,
@@ -62,6 +74,21 @@ export async function erasePayloads(
     unreadable: found.unreadable,
     digest: digestOf([...found.keys.values()]),
   };
+}
+
+const LOOK_EVERY_MS = 100;
+
+/** Failures, and what runs made that had their event before it was erased: they are waited for. */
+async function eraseRunsAtWork(
+  found: FoundPayloads,
+  { value }: PayloadCondition,
+  { store, clock, runLock }: FindingParts,
+): Promise<void> {
+  await runLock.exclusive(async () => {});
+  await addHandlersKeys(found, store);
+  for (const key of found.keys.values())
+    while (!(await store.erasure.eraseFailure(key, value, clock.now()))) await sleep(LOOK_EVERY_MS);
+  await store.erasure.eraseNotifications(await notificationsOf(found, store));
 }
 
 const ERASED_BODY = Buffer.from(ERASED);

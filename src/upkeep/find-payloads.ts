@@ -27,7 +27,7 @@ export interface FoundPayloads {
   unreadable: number;
 }
 
-export type FindingParts = Pick<Receiver, "store" | "encryptor" | "log" | "sourcesByName">;
+export type FindingParts = Pick<Receiver, "store" | "encryptor" | "clock" | "log" | "runLock" | "sourcesByName">;
 
 /** In one pass over each table: payloads have no index. */
 export async function findPayloads(condition: PayloadCondition, parts: FindingParts): Promise<FoundPayloads> {
@@ -45,7 +45,7 @@ export async function findPayloads(condition: PayloadCondition, parts: FindingPa
   await findInFailures(search);
   await findInCallbacks(search);
   await findInStoredEvents(search);
-  await addHandlersKeys(search);
+  await addHandlersKeys(found, parts.store);
   const { erasure } = parts.store;
   for (const key of found.keys.values()) for (const id of await erasure.callbackIds(key)) found.callbacks.add(id);
   await findInNotifications(search);
@@ -136,13 +136,25 @@ async function findInCaptures(search: Search): Promise<void> {
 const IDS_AT_ONCE = 1_000;
 
 /** An event has a key for each of its handlers, also for one that got it in a backfill. */
-async function addHandlersKeys(search: Search): Promise<void> {
-  const { found, parts } = search;
-  const events = new Map([...found.keys.values()].map((key) => [keyText(plainKeyOf(key)), plainKeyOf(key)]));
+export async function addHandlersKeys({ keys }: Pick<FoundPayloads, "keys">, store: Receiver["store"]): Promise<void> {
+  const events = new Map([...keys.values()].map((key) => [keyText(plainKeyOf(key)), plainKeyOf(key)]));
   const ids = [...events.values()].map(({ eventId }) => eventId);
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
-    for (const key of await parts.store.backfills.keysOf(ids.slice(at, at + IDS_AT_ONCE)))
-      if (events.has(keyText(plainKeyOf(key)))) add(search, key);
+    for (const { source, eventId } of await store.backfills.keysOf(ids.slice(at, at + IDS_AT_ONCE))) {
+      const key = { source, eventId };
+      if (events.has(keyText(plainKeyOf(key)))) keys.set(keyText(key), key);
+    }
+}
+
+/** Those that runs of the events made. */
+export async function notificationsOf(
+  { keys }: Pick<FoundPayloads, "keys">,
+  { erasure }: Receiver["store"],
+): Promise<number[]> {
+  const ids: number[] = [];
+  for await (const { id, source, eventId } of erasure.scan("notifications"))
+    if (source !== null && eventId !== null && keys.has(keyText({ source, eventId }))) ids.push(id);
+  return ids;
 }
 
 /** Judges it as it was sent, and as its handler saw it, which a form may hold as a text. */

@@ -6,7 +6,7 @@ import { type JsonObject, type JsonValue, parseJson } from "../../src/domain/ind
 import { defineHandler } from "../../src/handlers/index.ts";
 import { describeFullOnPostgres, withMigrated } from "../support/databases.ts";
 import { erase, everything } from "../support/erasure.ts";
-import { testConfig, withReceiver } from "../support/receiver.ts";
+import { type TestReceiver, testConfig, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { ALL, withShop } from "../support/stored-events.ts";
 import { until } from "../support/until.ts";
@@ -25,6 +25,12 @@ const handlerOf = (name?: string) =>
       await notify("ordered", { text: `order of ${String(event.data.customer)}` });
       return { seen: event.data as JsonObject };
     },
+  });
+
+const post = (receiver: TestReceiver, path: string, body?: object) =>
+  receiver.admin(path, {
+    method: "POST",
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
   });
 
 describeFullOnPostgres("what an erasure finds on %s", (dialect) => {
@@ -97,4 +103,64 @@ describeFullOnPostgres("what an erasure finds on %s", (dialect) => {
       { sources: { shop: shop(settings) }, handlers: [handlerOf()], env: { CAPTURE: "on" } },
     ),
   );
+
+  it("an erased event that a backfill has read ahead does not run", () =>
+    withMigrated(dialect, async (target) => {
+      await withShop(target, { handlers: [handlerOf()] }, async (receiver) => {
+        for (const id of ["e1", "e2", "e3"]) await deliverToShop(receiver, { id, customer: `${CUSTOMER}_${id}` });
+      });
+      const handlers = [handlerOf(), handlerOf("audit")];
+      await withShop(target, { handlers, backfillPollMs: 20 }, async (receiver) => {
+        const ranForAudit = () => receiver.count("oncehook_records", "source = 'shop#audit'");
+        const asked = { handler: "shop#audit", since: "2026-01-01T00:00:00Z", per_second: 4 };
+        const { body } = await post(receiver, "/api/v1/backfills", asked);
+        await until(async () => (await ranForAudit()) === 1);
+        await erase(receiver, { path: "customer", value: `${CUSTOMER}_e3` });
+        const progress = async () => (await receiver.admin(`/api/v1/backfills/${(body as { id: number }).id}`)).body;
+        await until(async () => ((await progress()) as { erased: number }).erased === 1);
+        await until(async () => (await ranForAudit()) === 2);
+        expect(await progress()).toMatchObject({ accepted: 2, erased: 1 });
+        expect(await everything(receiver)).not.toContain(`${CUSTOMER}_e3`);
+      });
+    }));
+
+  it("an erasure waits for a retry and a replay that are at work, and removes what they made", async () => {
+    const gate = { isOpen: Promise.resolve(), fails: true, entered: 0 };
+    const slow = defineHandler({
+      source: "shop",
+      type: "order",
+      data: z.looseObject({}),
+      async handle({ event, notify }) {
+        gate.entered += 1;
+        if (event.event_id === "failed" && gate.fails) throw new Error("the warehouse is closed");
+        await gate.isOpen;
+        await notify("ordered", { text: `order of ${String(event.data.customer)}` });
+        return { seen: event.data as JsonObject };
+      },
+    });
+    await withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverToShop(receiver, { id: "handled", customer: CUSTOMER });
+        await deliverToShop(receiver, { id: "failed", customer: CUSTOMER });
+        const { promise, resolve: open } = Promise.withResolvers<void>();
+        Object.assign(gate, { isOpen: promise, fails: false, entered: 0 });
+        const runs = [
+          post(receiver, "/api/v1/failures/shop/failed/replay"),
+          post(receiver, "/api/v1/events/shop/handled/replay", { reason: "a test" }),
+        ];
+        // SQLite runs one handler at a time.
+        await until(() => gate.entered === (dialect === "sqlite" ? 1 : 2));
+        const erased = erase(receiver, WHERE);
+        // The first run's notification is erased before anything is waited for.
+        const isBegun = () => receiver.count("oncehook_notifications", "payload NOT LIKE '%cus%'");
+        if (dialect === "postgres") await until(async () => (await isBegun()) === 1);
+        open();
+        await Promise.all(runs);
+        expect((await erased).body).toMatchObject({ events: 2 });
+        expect(await everything(receiver)).not.toContain(CUSTOMER);
+      },
+      { sources: { shop: shop({ answer: "inline" }) }, handlers: [slow] },
+    );
+  });
 });

@@ -7,6 +7,7 @@ import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
 import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import type { OriginalPosition } from "./originals.ts";
 import { NEWEST, type Page } from "./paging.ts";
+import { ErasedMeanwhile, isLatestErasure } from "./settings.ts";
 import type { StoredEventPlace } from "./stored-events.ts";
 
 /** All up to here is done. `late`: a second pass over what was still to commit during the first one. */
@@ -64,6 +65,14 @@ export interface StoredBackfill extends NewBackfill {
 export interface StartedBackfill {
   readonly backfill: StoredBackfill;
   readonly isNew: boolean;
+}
+
+/** Who works on it, until then. */
+interface BackfillHolder {
+  readonly id: number;
+  readonly owner: string;
+  readonly until: Date;
+  readonly erasures?: string | undefined;
 }
 
 export interface BackfillProgress extends Pick<StoredBackfill, "position" | "counts"> {
@@ -173,16 +182,20 @@ export class Backfills extends Area {
    * Accepts events and moves the position, in one transaction: a process that is killed has done both or neither. An event
    * that has a record or a failure under its key stays as it is.
    * @param progressOf gets the keys of those that were accepted now
+   * @param of.erasures as they were before the events were read
    * @returns undefined where the lease was lost: nothing is accepted then
+   * @throws ErasedMeanwhile where some may have been erased since; nothing is accepted then
    */
   async accept(
-    { id, owner, until }: { readonly id: number; readonly owner: string; readonly until: Date },
+    { id, owner, until, erasures }: BackfillHolder,
     events: readonly BackfilledEvent[],
     progressOf: (accepted: ReadonlySet<string>) => BackfillProgress,
     now: Date,
   ): Promise<StoredBackfill | undefined> {
     try {
       return await this.database.transact(async (query) => {
+        if (events.length > 0 && erasures !== undefined && !(await isLatestErasure(query, this.database, erasures)))
+          throw new ErasedMeanwhile();
         const accepted = new Set<string>();
         for (const event of events) if (await insertAccepted(query, event, now)) accepted.add(keyText(event));
         // A delivery may have run some of them since they were looked up.

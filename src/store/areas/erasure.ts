@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, type JsonValue, textWithoutValue, withoutValue } from "../../domain/index.ts";
 import { Area, assign, equal, idIn, type Query, run, type TableName, type Values } from "../database.ts";
+import { isUnleased } from "./lease.ts";
 
 /** Small, since a row may hold a whole body, and each is parsed or decrypted. */
 const STEP = 200;
@@ -69,17 +70,37 @@ export class Erasure extends Area {
   async eraseTraces({ source, eventId }: EventKey, value: string): Promise<void> {
     const key = equal({ eventId, source });
     await this.database.transact(async (query) => {
-      await run(query, sql`DELETE FROM oncehook_preparations WHERE ${key}`);
-      await run(query, sql`DELETE FROM oncehook_recorded_runs WHERE ${key}`);
-      await run(query, sql`UPDATE oncehook_attempts SET error = '[erased]' WHERE ${key} AND error IS NOT NULL`);
-      await run(query, sql`UPDATE oncehook_unreplayed_events SET error = '[erased]' WHERE ${key}`);
-      await eraseResults(query, { table: "oncehook_records", column: "result", key }, value);
-      await eraseResults(query, { table: "oncehook_event_replays", column: "earlier_result", key }, value);
+      await this.awaitReplay(query, key);
+      await this.eraseRun(query, key, value);
     });
   }
 
-  async deleteFailure({ source, eventId }: EventKey): Promise<void> {
-    await this.remove("oncehook_failures", equal({ eventId, source }));
+  /** Its failure, and the traces of its runs. @returns false where a run of it is at work */
+  async eraseFailure({ source, eventId }: EventKey, value: string, now: Date): Promise<boolean> {
+    const key = equal({ eventId, source });
+    return this.database.transact(async (query) => {
+      await this.awaitReplay(query, key);
+      await run(query, sql`DELETE FROM oncehook_failures WHERE ${key} AND ${isUnleased(now)}`);
+      const left = await run(query, sql`SELECT 1 FROM oncehook_failures WHERE ${key}`);
+      if (left.rows.length > 0) return false;
+      await this.eraseRun(query, key, value);
+      return true;
+    });
+  }
+
+  /** One that is at work holds its record. */
+  private async awaitReplay(query: Query, key: RawBuilder<unknown>): Promise<void> {
+    if (this.database.dialect === "sqlite") return;
+    await run(query, sql`SELECT 1 FROM oncehook_records WHERE ${key} FOR UPDATE`);
+  }
+
+  private async eraseRun(query: Query, key: RawBuilder<unknown>, value: string): Promise<void> {
+    await run(query, sql`DELETE FROM oncehook_preparations WHERE ${key}`);
+    await run(query, sql`DELETE FROM oncehook_recorded_runs WHERE ${key}`);
+    await run(query, sql`UPDATE oncehook_attempts SET error = '[erased]' WHERE ${key} AND error IS NOT NULL`);
+    await run(query, sql`UPDATE oncehook_unreplayed_events SET error = '[erased]' WHERE ${key}`);
+    await eraseResults(query, { table: "oncehook_records", column: "result", key }, value);
+    await eraseResults(query, { table: "oncehook_event_replays", column: "earlier_result", key }, value);
   }
 
   async eraseStoredEvent({ source, eventId }: EventKey): Promise<void> {

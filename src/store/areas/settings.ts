@@ -17,6 +17,33 @@ export interface SlowHandler {
   readonly at: string;
 }
 
+/** The setting that each erasure changes: what was read before is not used after it. */
+const ERASURES = "value_index_erasures";
+
+/** Another erasure has ended since these payloads were read. */
+export class ErasedMeanwhile extends Error {}
+
+/** The number of erasures: while it is the same as before a read, nothing of that was erased. */
+export async function erasuresOf(database: Database): Promise<string> {
+  const stored = await readSetting(database.read, ERASURES);
+  if (stored !== undefined) return stored;
+  const first = sql`${insert("oncehook_settings", { name: ERASURES, value: "0" })} ON CONFLICT (name) DO NOTHING`;
+  await run(database.write, first);
+  return "0";
+}
+
+/** Keeps erasures waiting until its transaction is over. */
+export async function isLatestErasure(query: Query, { dialect }: Pick<Database, "dialect">, erasures: string) {
+  const lock = dialect === "postgres" ? sql`FOR UPDATE` : sql``;
+  const current = sql`SELECT value FROM oncehook_settings WHERE name = ${ERASURES} ${lock}`;
+  return (await run<{ value: string }>(query, current)).rows[0]?.value === erasures;
+}
+
+export async function noteErasure(query: Query): Promise<void> {
+  const next = sql`UPDATE oncehook_settings SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = ${ERASURES}`;
+  await run(query, next);
+}
+
 /** The facts that a database keeps about the service that uses it, by name. */
 export class Settings extends Area {
   /** Notes the base address that this database is used with, once the service listens. */

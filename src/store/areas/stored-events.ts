@@ -3,6 +3,7 @@ import { type EventKey, type JsonObject, keySourceOf, keyText, withoutHandler } 
 import { Area, type Database, equal, insert, rowList, run, select } from "../database.ts";
 import { type NewAcceptedEvent, UNRUN } from "./failures.ts";
 import { indexCallbacks, type StoredRecord } from "./records.ts";
+import { ErasedMeanwhile, isLatestErasure } from "./settings.ts";
 
 /** A row of the table `events`. Those of earlier versions have no `timestamp`, `headers` and `version`. */
 export interface StoredEvent {
@@ -102,12 +103,15 @@ export class StoredEvents extends Area {
   /**
    * Makes a stored event an accepted one, in one transaction: the record of its storing gives way. From then on it is an
    * event like any other, which a delivery or a retry runs once.
+   * @param erasures as they were before it was read
    * @returns false where it was taken before, or a delivery or a replay has run it since its handler was there
+   * @throws ErasedMeanwhile where it may have been erased since
    */
-  async take(event: StoredEventForHandler, now: Date): Promise<boolean> {
+  async take(event: StoredEventForHandler, now: Date, erasures: string): Promise<boolean> {
     const { storedSource, receivedAt, ...accepted } = event;
     const key = { eventId: event.eventId, source: event.source };
     return this.database.transact(async (query) => {
+      if (!(await isLatestErasure(query, this.database, erasures))) throw new ErasedMeanwhile();
       const taken = sql`${insert("oncehook_backfilled", { ...key, takenAt: now })}
         ON CONFLICT (event_id, source) DO NOTHING`;
       if ((await run(query, taken)).changes === 0) return false;

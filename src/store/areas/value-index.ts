@@ -5,7 +5,7 @@ import { SLACK_MS } from "./callback-log.ts";
 import type { Lease } from "./lease.ts";
 import { leaseByName, setNamedLeaseEnd } from "./named-lease.ts";
 import type { IdRange } from "./paging.ts";
-import { longestRunMs, readSetting, writeSetting } from "./settings.ts";
+import { erasuresOf, isLatestErasure, longestRunMs, noteErasure, readSetting, writeSetting } from "./settings.ts";
 import { type FoundIds, idsInBlock, sortKey, type ValueBlock } from "./value-blocks.ts";
 
 /** A stretch of the callback log whose values stand in blocks. */
@@ -32,8 +32,6 @@ export interface IndexedRow extends ValueColumns {
 }
 
 const LEASE = "value_index_lease";
-/** The setting that each erasure changes: what was read before is not written after it. */
-const ERASURES = "value_index_erasures";
 /** Below which id all rows are visible, which id was noted since, and when. */
 const MARK = "value_index_mark";
 const HIGHEST_CHARACTER = "\u{10FFFF}";
@@ -91,11 +89,8 @@ export class ValueIndex extends Area {
   }
 
   /** Changes with each erasure; see `add`. */
-  async erasures(): Promise<string> {
-    const stored = await readSetting(this.database.read, ERASURES);
-    if (stored !== undefined) return stored;
-    await this.write`${insert("oncehook_settings", { name: ERASURES, value: "0" })} ON CONFLICT (name) DO NOTHING`;
-    return "0";
+  erasures(): Promise<string> {
+    return erasuresOf(this.database);
   }
 
   /**
@@ -104,11 +99,8 @@ export class ValueIndex extends Area {
    * @returns false where rows were erased since, or another process has added it
    */
   add({ blocks, common, ...segment }: BuiltSegment, erasures: string): Promise<boolean> {
-    const lock = this.database.dialect === "postgres" ? sql`FOR UPDATE` : sql``;
     const addTo = async (query: Query): Promise<boolean> => {
-      const current = sql`SELECT value FROM oncehook_settings WHERE name = ${ERASURES} ${lock}`;
-      const { rows } = await run<{ value: string }>(query, current);
-      if (rows[0]?.value !== erasures) return false;
+      if (!(await isLatestErasure(query, this.database, erasures))) return false;
       // The nearest segment below its end would hold an id of it.
       const below = sql`SELECT to_id FROM oncehook_value_segments WHERE from_id <= ${segment.toId}
         ORDER BY from_id DESC LIMIT 1`;
@@ -178,11 +170,9 @@ export class ValueIndex extends Area {
    * deleted before.
    */
   async forget(ids: readonly number[]): Promise<void> {
-    if (ids.length === 0) return;
     await this.erasures();
     await this.database.transact(async (query) => {
-      const next = sql`UPDATE oncehook_settings SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = ${ERASURES}`;
-      await run(query, next);
+      await noteErasure(query);
       const rows = rowList(
         this.database.dialect,
         { id: "bigint" },
