@@ -77,6 +77,17 @@ describe.each(DIALECTS)("problems on %s", (dialect) => {
       expect(problems[0]?.hourly.slice(-3)).toEqual([0, 1, 1]);
     }));
 
+  it("one cause in two handlers of a type is two problems, and each names its handler", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "shop/acme", "e1", "Error: no order");
+      await fail(store, "shop/acme#audit", "e1", "Error: no order");
+      const problems = (await listed(store)).map(({ source, title }) => `${source}, ${title}`).sort();
+      expect(problems).toEqual([
+        "shop, order of shop failed: Error: no order",
+        "shop, order of shop#audit failed: Error: no order",
+      ]);
+    }));
+
   it("a problem is resolved when none of its failures is left, and reopened when one comes", () =>
     withStore(dialect, async (store) => {
       await fail(store, "shop", "e1", "Error: no order 1");

@@ -103,6 +103,8 @@ it("yesterday's orders run again through the mended handler in at most six click
       await click(page.getByRole("button", { name: "Run all handled again…" }));
       const dialog = page.getByRole("dialog");
       await expectShown(dialog.getByText("insert into taxes"));
+      // The reader sees what the filters select.
+      await expectShown(dialog.getByText(/^shop, all types, handled since \d/));
       expect(await violations(page)).toEqual([]);
       await dialog.getByLabel("Reason").fill("the tax was wrong");
       await click(dialog.getByRole("button", { name: "Run 12 events again" }));

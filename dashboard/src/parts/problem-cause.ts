@@ -21,7 +21,16 @@ export function problemCause({ kind, source, event_type, title, code }: Named): 
   }
   const why = reasonInTitle({ source, title });
   if (kind === "delivery") return { what: "Notifications", why: capitalised(plain(why)) };
-  return { what: event_type || "Unread callbacks", why: plain(why) };
+  const handler = handlerInTitle({ source, title });
+  const what = event_type || "Unread callbacks";
+  return { what: handler === undefined ? what : `${what} (${handler})`, why: plain(why) };
+}
+
+/** Of several handlers, the name of the one that failed: `order of shop#audit failed`. */
+function handlerInTitle({ source, title }: Pick<Named, "source" | "title">): string | undefined {
+  const start = ` of ${source}#`;
+  const at = title.indexOf(start);
+  return at === -1 ? undefined : title.slice(at + start.length).split(" ", 1)[0];
 }
 
 /** The texts that receivers and JavaScript write most often, each with a shorter one that says the same. */

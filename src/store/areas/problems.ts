@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
-import { HOUR_MS, type Problem, type ProblemState, sourceOf } from "../../domain/index.ts";
+import { HOUR_MS, type Problem, type ProblemState, sourceOf, withoutTenant } from "../../domain/index.ts";
 import { Area, type IdRow, idIn } from "../database.ts";
 import {
   COUNT_MS,
@@ -133,7 +133,7 @@ export class Problems extends Area {
       if (group === undefined) return [];
       const name = sourceOf({ source });
       const isRejected = (group.states.rejected ?? 0) === group.count;
-      const title = `${eventType || "unread callbacks"} of ${name} ${isRejected ? "rejected" : "failed"}: ${firstLine(error)}`;
+      const title = `${eventType || "unread callbacks"} of ${withoutTenant(source)} ${isRejected ? "rejected" : "failed"}: ${firstLine(error)}`;
       return {
         ...{ ...common(group, now), kind: "failure", source: name, eventType, code, title },
         example: { source, eventId, notificationId: null },

@@ -9,6 +9,7 @@ import { ReplayOutcome } from "../../panel/failure-action-result.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Loading, Problem } from "../../parts/page-states.tsx";
 import { RateInput, USUAL_RATE } from "../../parts/rate-input.tsx";
+import { Time } from "../../parts/time.tsx";
 import { useMayChange } from "../../session.ts";
 
 /**
@@ -55,6 +56,7 @@ function Start({ filter, trial: { total, first, sample } }: StartProps) {
   const events = total === 1 ? "1 event" : `${total} events`;
   return (
     <Stack>
+      <Selected filter={filter} />
       <Text>
         The dry run of the first one, {first.event_id}: each is run once, and its new result replaces the earlier one,
         which is kept. What the handler wrote before stays.
@@ -69,6 +71,27 @@ function Start({ filter, trial: { total, first, sample } }: StartProps) {
         Run {events} again
       </Button>
     </Stack>
+  );
+}
+
+/** What the button selects: a filter of the list may be wider than its reader thinks. */
+function Selected({ filter: { source, event_type, from, to } }: Pick<StartProps, "filter">) {
+  return (
+    <Text>
+      <strong>{source}</strong>, <strong>{event_type ?? "all types"}</strong>, handled{" "}
+      {from === undefined && to === undefined && "at any time"}
+      {from !== undefined && (
+        <>
+          since <Time at={from} />
+        </>
+      )}
+      {to !== undefined && (
+        <>
+          {" "}
+          until <Time at={to} />
+        </>
+      )}
+    </Text>
   );
 }
 
