@@ -24,6 +24,7 @@ const PAGES = [
   "/bulk-replays",
   "/notifications",
   "/sources",
+  "/sources/:source",
   "/settings",
   "/settings/checks",
   "/settings/storage",

@@ -70,6 +70,7 @@ it("the addresses of pages return the page, and every other one returns 404 as J
       "/problems/0a1b2c3d4e5f",
       "/problems/replays/7",
       "/audit",
+      "/sources/platform",
       "/settings",
       "/settings/storage",
       "/sign-in",

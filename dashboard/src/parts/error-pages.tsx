@@ -8,17 +8,18 @@ import { PageTitle } from "./page-title.tsx";
 export function PageError({ error }: ErrorComponentProps) {
   const router = useRouter();
   return (
-    <main>
+    <main className="page-alone">
       <PageTitle title="This page could not be shown" />
       <Problem error={error} title="Something went wrong" again={() => void router.invalidate()} />
     </main>
   );
 }
 
+/** It stands outside the shell. */
 export function NotFound() {
   const { pathname } = useLocation();
   return (
-    <main>
+    <main className="page-alone">
       <PageTitle title="No such page" />
       <Text>
         There is nothing at {pathname}. <PageLink to="/">Back to overview</PageLink>

@@ -74,7 +74,7 @@ function Start({ filter, trial: { total, first, sample } }: StartProps) {
   );
 }
 
-/** What the button selects: a filter of the list may be wider than its reader thinks. */
+/** The filter in words: it may be wider than its reader thinks. */
 function Selected({ filter: { source, event_type, from, to } }: Pick<StartProps, "filter">) {
   return (
     <Text>
