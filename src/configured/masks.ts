@@ -21,6 +21,7 @@ export function maskOf(
     headers: [...config.mask.headers, ...places.flatMap(({ headers = [] }) => headers)],
     // The error of a handler may quote the headers that it got as JSON.
     keys: [...config.mask.keys, ...places.flatMap(({ headers = [], fields = [] }) => [...headers, ...fields])],
+    base64Keys: configured.flatMap(({ definition }) => definition.base64Fields ?? []),
     secretValues,
     onlyHarmless,
   });

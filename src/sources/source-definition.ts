@@ -140,6 +140,8 @@ export interface SourceDefinition {
   readonly credential: string;
   /** The names at which a credential stands, of callbacks and of handshakes: logs mask them. */
   readonly credentialPlaces: CredentialPlaces;
+  /** Fields of the body that hold JSON in base64: logs mask it inside. */
+  readonly base64Fields?: readonly string[];
   /** A gap that its settings leave open, a sentence for the start and `doctor`; left out for none. */
   readonly open?: string;
   readonly createScheme: (environment: SourceEnvironment) => Scheme;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createMask } from "../../src/observability/index.ts";
 import { MAX_MASK_WORK, MaskBudget } from "../../src/observability/masking/mask-limits.ts";
 
-const mask = createMask({ secretValues: ["signing-secret-of-this-service"] });
+const mask = createMask({ secretValues: ["signing-secret-of-this-service"], base64Keys: ["data"] });
 const LONGEST = 262_144;
 const MAX_MS = 30;
 
@@ -98,6 +98,9 @@ const PARTS = [
 function shapesOf(bytes: number): Record<string, string> {
   let nested = '"x"';
   while (nested.length < bytes / 3) nested = JSON.stringify({ a: nested });
+  const base64 = (text: string) => JSON.stringify({ data: Buffer.from(text).toString("base64") });
+  let encoded = '{"pin":1}';
+  while (encoded.length < bytes / 2) encoded = base64(encoded);
   return {
     "lists of open braces": listOf('"{"', bytes),
     "lists of JSON in strings": listOf('"{\\"a\\":1}"', bytes),
@@ -116,6 +119,9 @@ function shapesOf(bytes: number): Record<string, string> {
     "one long key": `{"${filled("aB", bytes)}":1}`,
     "JSON in a string in a string": nested,
     "numbers of cards": listOf("4111111111111111", bytes),
+    "secrets in base64": listOf(base64('{"pin":1}'), bytes),
+    "many secrets in one base64": base64(listOf('{"pin":1}', bytes / 2)),
+    "base64 in base64": encoded,
     "forms of secrets": filled("a=eyJ&", bytes),
     "forms of escapes": filled("a=%3D&", bytes),
   };

@@ -37,6 +37,38 @@ describe("masked JSON", () => {
     expect(mask.json({ Message: '{ "id" : 1 }' })).toEqual({ Message: '{ "id" : 1 }' });
   });
 
+  describe("of a source whose field is JSON in base64", () => {
+    const inside = createMask({ keys: ["email"], base64Keys: ["data"] });
+    const encoded = (value: object, as: "base64" | "base64url" = "base64") =>
+      Buffer.from(JSON.stringify(value)).toString(as);
+    const PERSON = { email: "ada@example.com", password: "hunter2", note: "a>b?c>" };
+    const SHOWN = { email: "[masked]", password: "[masked]", note: "a>b?c>" };
+    const bodyOf = (data: string) => JSON.stringify({ message: { data, messageId: "1" } });
+
+    it.each(["base64", "base64url"] as const)("masking reads JSON in %s, and encodes it again", (as) => {
+      const text = bodyOf(encoded(PERSON, as));
+      expect(inside.body(Buffer.from(text), { isJson: true })).toBe(bodyOf(encoded(SHOWN, as)));
+      const escaped = text.replaceAll("/", "\\/");
+      expect(inside.body(Buffer.from(escaped), { isJson: true })).toBe(bodyOf(encoded(SHOWN, as)));
+      expect(mask.body(Buffer.from(text), { isJson: true })).toBe(text);
+    });
+
+    it.each(["hello", encoded({ order: 7 }), "eyJ", "", "[masked]"])(
+      "%j, which holds no secret, stays as it came",
+      (data) => {
+        expect(inside.body(Buffer.from(bodyOf(data)), { isJson: true })).toBe(bodyOf(data));
+      },
+    );
+
+    it("the shown beginning of a body that is too long is masked inside too", () => {
+      const json = `{ "password": "hunter2", "rest": "${"x".repeat(100_000)}" }`;
+      const text = `{"data":"${Buffer.from(json).toString("base64")}"}`;
+      const { start } = JSON.parse(inside.body(Buffer.from(text), { isJson: true }));
+      const shown = Buffer.from(start.replace('{"data":"', ""), "base64").toString();
+      expect(shown).toMatch(/^\{ "password": "\[masked\]", "rest": "x+/);
+    });
+  });
+
   it.each([
     ["https://user:pw@h/?access_token=S&a=1", "https://user:[masked]@h/?access_token=[masked]&a=1"],
     ["a=b&password=S", "a=b&password=[masked]"],

@@ -7,6 +7,7 @@ import { databaseFile, describeFullOnPostgres, fullOnPostgres, withDatabase } fr
 import { rowsOf } from "../support/effects.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { event, payment, SECRET, startReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { deliverToShop, shop } from "../support/shop-source.ts";
 import { wholeCallbacks } from "../support/whole-callbacks.ts";
 
 const CANARY = "canary-0123456789";
@@ -120,6 +121,22 @@ describeFullOnPostgres("the callback log on %s", (dialect) => {
         expect(body.text).toContain('callback_requests_total{event_type="unknown",status="401"} 700');
       }),
   );
+
+  it("the log masks JSON that a source has in base64, also of a refused callback at another address", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const encoded = (person: object) => Buffer.from(JSON.stringify(person)).toString("base64");
+        const data = encoded({ email: "ada@example.com", password: CANARY, order: 7 });
+        await deliverToShop(receiver, { id: "e1", data });
+        await receiver.send({}, { raw: JSON.stringify({ data }), secret: "q".repeat(32) });
+        const masked = encoded({ email: "[masked]", password: "[masked]", order: 7 });
+        const [refused, authentic] = await wholeCallbacks(receiver);
+        expect(JSON.parse(authentic?.body ?? "")).toEqual({ type: "order", id: "e1", data: masked });
+        expect(JSON.parse(refused?.body ?? "")).toEqual({ data: masked });
+      },
+      { sources: { shop: shop({ decode: [{ at: "body.data", as: "base64-json" }] }) }, env: { MASK_KEYS: "email" } },
+    ));
 
   it("the log keeps a refused body as it came, and the beginning of a long one with its length and hash", () =>
     withReceiver(dialect, async (receiver) => {

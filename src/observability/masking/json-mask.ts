@@ -17,6 +17,7 @@ const LONG_NUMBER = /-?\d[\d.eE+-]{7,}/g;
 const PLAIN_DIGITS = /^\d+$/;
 const SHORTEST_NUMBER = 8;
 const SEPARATOR = /[=:]/;
+const BASE64URL = /[-_]/;
 const INNER = /^\s*(?:\{|\[(?!masked\]))/;
 
 /**
@@ -37,6 +38,8 @@ export interface KeyNames {
   readonly isSecretKey: (key: string) => boolean;
   /** Whether its value is a secret only where it names no state. */
   readonly isStateKey: (key: string) => boolean;
+  /** Keys whose value is JSON in base64; undefined where no source has one. */
+  readonly base64Keys?: ReadonlySet<string> | undefined;
 }
 
 export type JsonMask = ReturnType<typeof createJsonMask>;
@@ -47,7 +50,11 @@ export type JsonMask = ReturnType<typeof createJsonMask>;
  * the same way. Anything open is masked to its end.
  * @param pairs for strings, which may be texts or addresses
  */
-export function createJsonMask({ isSecretKey, isStateKey }: KeyNames, patterns: SecretPatterns, pairs: PairMask) {
+export function createJsonMask(
+  { isSecretKey, isStateKey, base64Keys }: KeyNames,
+  patterns: SecretPatterns,
+  pairs: PairMask,
+) {
   function mask(text: string, budget: MaskBudget, level: number): string | undefined {
     if (!budget.take(text.length)) return undefined;
     // One look at the whole text saves one at each string, save for those that are spelled with escapes.
@@ -61,7 +68,7 @@ export function createJsonMask({ isSecretKey, isStateKey }: KeyNames, patterns: 
       const open = text.indexOf('"', at);
       if (!isClean) {
         const gap = text.slice(at, open === -1 ? text.length : open);
-        const shown = withoutCards(gap, budget);
+        const shown = withoutCards(gap, budget, patterns);
         if (shown !== gap) {
           masked += text.slice(done, at) + shown;
           done = at + gap.length;
@@ -84,6 +91,17 @@ export function createJsonMask({ isSecretKey, isStateKey }: KeyNames, patterns: 
           done = close;
         }
       }
+      if (isKey && !isSecret && base64Keys?.has(key) === true) {
+        const start = afterBlanks(text, colon + 1);
+        const raw = text.charCodeAt(start) === QUOTE ? text.slice(start, endOfString(text, start)) : "";
+        const shown = base64Json(raw, budget, (inner) => mask(inner, budget, level + 1));
+        if (shown === undefined) return undefined;
+        if (shown !== raw) {
+          masked += text.slice(done, start) + shown;
+          done = start + raw.length;
+          at = done;
+        }
+      }
       if (isSecret) {
         const start = afterBlanks(text, colon + 1);
         at = endOfValue(text, start, budget);
@@ -100,32 +118,44 @@ export function createJsonMask({ isSecretKey, isStateKey }: KeyNames, patterns: 
     const content = raw.slice(1, raw.length - end.length);
     if (!content.includes("\\")) {
       if (!isClean && !budget.take(SHAPED + 4 * raw.length)) return undefined;
-      const shown = withoutPairs(isClean ? content : patterns.mask(content), budget);
+      const shown = withoutPairs(isClean ? content : patterns.mask(content), budget, pairs);
       return shown === content ? raw : `"${shown}${end}`;
     }
     if (!budget.take(ESCAPED + 4 * raw.length)) return undefined;
     const text = unescaped(content);
     const inner = level < MAX_LEVELS && INNER.test(text) ? mask(text, budget, level + 1) : text;
     if (inner === undefined) return undefined;
-    const shown = withoutPairs(patterns.mask(inner), budget);
+    const shown = withoutPairs(patterns.mask(inner), budget, pairs);
     return shown === text ? raw : JSON.stringify(shown);
-  }
-
-  function withoutPairs(text: string, budget: MaskBudget): string {
-    return SEPARATOR.test(text) && budget.take(PAIRED + text.length) ? pairs(text, budget) : text;
-  }
-
-  function withoutCards(gap: string, budget: MaskBudget): string {
-    if (gap.length < SHORTEST_NUMBER || !budget.take(2 * gap.length)) return gap;
-    return gap.replace(LONG_NUMBER, (number) => {
-      if (!budget.take(SHAPED)) return number;
-      const digits = PLAIN_DIGITS.test(number) ? number : String(Math.abs(Number(number)));
-      return patterns.isSecretNumber(digits) ? QUOTED_MASK : number;
-    });
   }
 
   /** @returns undefined where the work would be too much */
   return (text: string, budget: MaskBudget) => mask(text, budget, 0);
+}
+
+/** A string in its quotes. One whose text is JSON in base64 is masked inside and encoded again where that changes it. */
+function base64Json(raw: string, budget: MaskBudget, mask: (json: string) => string | undefined): string | undefined {
+  if (!budget.take(ESCAPED + 4 * raw.length)) return undefined;
+  const end = raw.length > 1 && raw.endsWith('"') ? '"' : "";
+  const text = unescaped(raw.slice(1, raw.length - end.length));
+  const json = Buffer.from(text, "base64").toString("utf8");
+  const shown = INNER.test(json) ? mask(json) : json;
+  if (shown === undefined) return undefined;
+  if (shown === json) return raw;
+  return `"${Buffer.from(shown).toString(BASE64URL.test(text) ? "base64url" : "base64")}${end}`;
+}
+
+function withoutPairs(text: string, budget: MaskBudget, pairs: PairMask): string {
+  return SEPARATOR.test(text) && budget.take(PAIRED + text.length) ? pairs(text, budget) : text;
+}
+
+function withoutCards(gap: string, budget: MaskBudget, patterns: SecretPatterns): string {
+  if (gap.length < SHORTEST_NUMBER || !budget.take(2 * gap.length)) return gap;
+  return gap.replace(LONG_NUMBER, (number) => {
+    if (!budget.take(SHAPED)) return number;
+    const digits = PLAIN_DIGITS.test(number) ? number : String(Math.abs(Number(number)));
+    return patterns.isSecretNumber(digits) ? QUOTED_MASK : number;
+  });
 }
 
 function isNamedState(text: string, colon: number): boolean {

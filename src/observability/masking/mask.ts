@@ -12,6 +12,8 @@ export interface MaskOptions {
   /** Header names and body keys on top of the built-in ones. */
   readonly headers?: readonly string[];
   readonly keys?: readonly string[];
+  /** Body keys whose value is JSON in base64, which is masked inside. */
+  readonly base64Keys?: readonly string[];
   /** The service's own secrets, masked wherever they turn up; those under 8 characters are passed over. */
   readonly secretValues?: SecretValues | readonly string[];
   /** Shows no header but those that never hold a credential, and no parameter of an address. Default: false. */
@@ -30,13 +32,15 @@ export type Mask = ReturnType<typeof createMask>;
  * Takes secrets out of what is logged or stored for people to read (SPEC 1.8). Masking twice changes nothing. Whatever comes, the
  * work is bounded: what a body of 64 KiB costs at the most.
  */
-export function createMask({ headers = [], keys = [], secretValues = [], onlyHarmless = false }: MaskOptions) {
+export function createMask(options: MaskOptions) {
+  const { headers = [], keys = [], base64Keys = [], secretValues = [], onlyHarmless = false } = options;
   const isSecretKey = sensitiveKeys(keys);
   const secrets = secretValues instanceof SecretValues ? secretValues : new SecretValues(secretValues);
   const patterns = createSecretPatterns(secrets);
   const pairs = createPairMask(isSecretKey);
   const text = createTextMask(pairs, patterns);
-  const jsonText = createJsonMask({ isSecretKey, isStateKey: stateKeys(keys) }, patterns, pairs);
+  const encoded = base64Keys.length === 0 ? undefined : new Set(base64Keys);
+  const jsonText = createJsonMask({ isSecretKey, isStateKey: stateKeys(keys), base64Keys: encoded }, patterns, pairs);
   const { parameters, url } = createParameterMask(isSecretKey, patterns, text);
   const strictUrl = onlyHarmless ? createParameterMask(() => true, patterns, text).url : url;
   const body = createBodyMask(jsonText, parameters, text, patterns);

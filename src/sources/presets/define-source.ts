@@ -7,7 +7,7 @@ import { visitAddress } from "../contract/visit.ts";
 import { naming } from "../option-error.ts";
 import type { CredentialPlaces } from "../schemes/scheme.ts";
 import type { SourceDefinition, SourceEnvironment, SourceSettings } from "../source-definition.ts";
-import { credentialPhrase, withHandshakes } from "./credential-places.ts";
+import { credentialPhrase, namesAt, withHandshakes } from "./credential-places.ts";
 import { atRegisteredUrl } from "./registered-url.ts";
 import samples from "./samples.json" with { type: "json" };
 import { assertTenantsApart, type SecretParts } from "./secrets.ts";
@@ -57,6 +57,7 @@ export function defineSource(parts: SourceParts): SourceDefinition {
       hasSignedTime: compiled.hasSignedTime,
       credential: credentialPhrase(credential),
       credentialPlaces: withHandshakes(credential, contract),
+      ...base64FieldsOf(contract),
       createScheme: scheme,
       ...(learnsSecret(contract) && { learns: true }),
       createContract({ learning, ...environment }) {
@@ -68,6 +69,11 @@ export function defineSource(parts: SourceParts): SourceDefinition {
       sample: createSample(contract, compiled.identity, parts.sample ?? SAMPLES[parts.preset]),
     });
   });
+}
+
+function base64FieldsOf({ decode = [] }: ContractData): Pick<SourceDefinition, "base64Fields"> {
+  const places = decode.filter(({ as }) => as === "base64-json").map(({ at }) => at);
+  return places.length === 0 ? {} : { base64Fields: namesAt(places).fields };
 }
 
 /** Whether the platform chooses the secret, and sends it in a handshake. */
