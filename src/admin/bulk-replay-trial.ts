@@ -16,10 +16,11 @@ export async function tryBulkReplay(filter: BulkReplayFilter, deps: AdminDepende
   const endsAt = performance.now() + BUDGET_MS;
   const { total, ...range } = await store.handledEvents.count(filter);
   // No bulk replay has this id: nothing was run or noted for it.
-  const bulk = { id: 0, filter, ...range, startedAt: clock.now().toISOString() };
+  const now = clock.now();
+  const bulk = { id: 0, filter, ...range, startedAt: now.toISOString() };
   const sample: { run: number; skipped: number; failed: Sample["failed"] } = { run: 0, skipped: 0, failed: [] };
   let first: First | null = null;
-  for (const { source, eventId: event_id } of await store.handledEvents.next(bulk, MOST_SAMPLED)) {
+  for (const { source, eventId: event_id } of await store.handledEvents.next(bulk, MOST_SAMPLED, now)) {
     if (first !== null && performance.now() > endsAt) break;
     const result = await deps.dryRunHandled({ source, eventId: event_id });
     if (result === "absent") continue;

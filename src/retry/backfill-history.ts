@@ -126,7 +126,9 @@ function itemsOf(
   const isExpired = Date.parse(keepUntil) < now.getTime();
   return originals.flatMap((original, index): (BlockItem & { readonly index: number })[] => {
     const came = Date.parse(original.receivedAt);
-    if (sourceOf(original) !== source || came < originalsSince.getTime() || came > until.getTime()) return [];
+    // An event of the future came before the clock was set back.
+    const isLater = came > until.getTime() && came <= now.getTime();
+    if (sourceOf(original) !== source || came < originalsSince.getTime() || isLater) return [];
     if (isExpired) return [{ kind: "expired", index }];
     if (isErased(original.body)) return [{ kind: "erased", index }];
     return [{ kind: "original", original, index }];

@@ -27,7 +27,7 @@ export function createEventBatches(leased: StoredBulkReplay, work: Pick<BulkWork
   /** @returns undefined at the end of the bulk replay */
   return async function runBatch(bulk: StoredBulkReplay) {
     const mayBeSuspect = bulk.afterId < lastSuspect;
-    const due = await handledEvents.next(bulk, mayBeSuspect ? 1 : batchSize(bulk));
+    const due = await handledEvents.next(bulk, mayBeSuspect ? 1 : batchSize(bulk), receiver.clock.now());
     const [first] = due;
     if (first === undefined) return undefined;
     const isAlone = first.id <= lastSuspect;

@@ -41,7 +41,7 @@ export function createOriginalMerger(options: OriginalMergerOptions) {
     let merged = 0;
     const giveWay = createGiveWay(activeCallbacks, isStopping);
     await inLeasedSteps({ leases: groupBlocks, clock, isStopping }, async (now) => {
-      const blocks = await groupBlocks.oldest(blocksPerRead);
+      const blocks = await groupBlocks.oldest(blocksPerRead, new Date(now.getTime() - SETTLED_MS));
       const due = dueMerges(blocks, now, blocks.length === blocksPerRead);
       // Parts that changed meanwhile are merged in the next round.
       for (const parts of due) if (await merge(parts, giveWay)) merged += 1;
@@ -83,10 +83,9 @@ export function createOriginalMerger(options: OriginalMergerOptions) {
 /** Blocks that are kept for about as long, in stretches that are full, wide or old enough. They are due if more wait, too. */
 function dueMerges(blocks: readonly GroupBlock[], now: Date, moreWait: boolean): GroupBlock[][] {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
-  const settled = blocks.filter(({ newestAt }) => newestAt < before(SETTLED_MS));
   const hourOf = ({ keepUntil }: GroupBlock) => Math.floor(Date.parse(keepUntil) / HOUR_MS);
   const due: GroupBlock[][] = [];
-  for (const alike of Map.groupBy(settled, hourOf).values()) {
+  for (const alike of Map.groupBy(blocks, hourOf).values()) {
     let [parts, bytes]: [GroupBlock[], number] = [[], 0];
     for (const block of alike) {
       const isWide = parts.length > 0 && block.lastCallbackId - (parts[0]?.firstCallbackId ?? 0) >= WIDEST_IDS;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createRunLock } from "../../src/pipeline/index.ts";
 import type { Store } from "../../src/store/index.ts";
-import { createEncryptor } from "../../src/system/index.ts";
+import { createEncryptor, systemClock } from "../../src/system/index.ts";
 import { createOriginalMerger, erasePayloads } from "../../src/upkeep/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
@@ -14,8 +15,12 @@ const keyOf = (eventId: string) => ({ source: "platform", eventId });
 const names = (count: number) => Array.from({ length: count }, (_, index) => `e${index}`);
 
 /** Each in a group of its own, an hour and a half ago. */
-async function keepEach(store: Store, kept: ReturnType<typeof originalsKeeper>, ids: readonly string[]): Promise<void> {
-  const receivedAt = new Date(Date.now() - 1.5 * HOUR_MS);
+async function keepEach(
+  store: Store,
+  kept: ReturnType<typeof originalsKeeper>,
+  ids: readonly string[],
+  receivedAt = new Date(Date.now() - 1.5 * HOUR_MS),
+): Promise<void> {
   for (const id of ids) {
     const original = kept.keep(id, { receivedAt });
     await runOnce(store, newRecord(id), async () => ({ result: {}, logEntry: logRow(), original }), committing());
@@ -89,7 +94,7 @@ describe.for(DIALECTS)("the merge of originals on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       const kept = originalsKeeper();
       await keepEach(store, kept, names(3));
-      const parts = await store.groupBlocks.oldest(10);
+      const parts = await store.groupBlocks.oldest(10, new Date());
       const changed = { ...parts[1], encrypted: Buffer.from("older") } as (typeof parts)[number];
       const merged = Buffer.from("never stored");
       expect(await store.groupBlocks.merge([...parts.slice(0, 1), changed, ...parts.slice(2)], merged)).toBe(false);
@@ -117,7 +122,13 @@ describe.for(DIALECTS)("the merge of originals on %s", (dialect) => {
           },
         },
       });
-      const dependencies = { store: { ...store, erasure: meanwhile }, encryptor: kept.encryptor } as never;
+      const parts = {
+        encryptor: kept.encryptor,
+        clock: systemClock,
+        runLock: createRunLock(),
+        sourcesByName: new Map(),
+      };
+      const dependencies = { store: { ...store, erasure: meanwhile }, ...parts } as never;
       await erasePayloads({ path: "customer", value: "cus_1" }, { isDryRun: false }, dependencies);
       expect(isMerged).toBe(true);
       const found = await store.originals.find(keyOf("e0"), kept.encryptor);
@@ -135,6 +146,19 @@ describe.for(DIALECTS)("the merge of originals on %s", (dialect) => {
       expect(await rowsOf(target, BLOCKS)).toMatchObject([{ is_merged: 1 }, { is_merged: 1 }]);
       expect((await store.originals.find(keyOf("e2"), other.encryptor))?.eventId).toBe("e2");
       expect((await store.originals.find(keyOf("e3"), kept.encryptor))?.eventId).toBe("e3");
+    }));
+
+  it("blocks from before the clock was set back keep none behind them from being merged", () =>
+    withStore(dialect, async (store, target) => {
+      const kept = originalsKeeper();
+      await keepEach(store, kept, ["f1", "f2", "f3"], new Date(Date.now() + 24 * HOUR_MS));
+      await keepEach(store, kept, ["e0", "e1"]);
+      const clock = { now: () => new Date() } as never;
+      const merger = createOriginalMerger({ store, ...kept, clock, log, activeCallbacks: () => 0, blocksPerRead: 3 });
+      expect(await merger.round()).toBe(1);
+      expect((await rowsOf(target, BLOCKS)).map((row) => row.is_merged)).toEqual([0, 0, 0, 1]);
+      expect((await store.originals.find(keyOf("f2"), kept.encryptor))?.eventId).toBe("f2");
+      expect((await store.originals.find(keyOf("e0"), kept.encryptor))?.eventId).toBe("e0");
     }));
 
   it("what came within a minute is not merged: on PostgreSQL an earlier id may still appear", () =>

@@ -212,7 +212,7 @@ async function originals(store: Store): Promise<void> {
   await historyIn(store, encryptor, { since: NOON });
   await store.groupBlocks.setMark(NOON);
   await store.groupBlocks.ids();
-  const blocks = await store.groupBlocks.oldest(10);
+  const blocks = await store.groupBlocks.oldest(10, LATER);
   await store.groupBlocks.merge(blocks, Buffer.of(1));
 }
 

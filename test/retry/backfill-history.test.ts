@@ -104,6 +104,10 @@ describeFullOnPostgres("the history of a source on %s", (dialect) => {
         return names;
       };
       expect(await namesOf({ until: new Date(begin + 1_000) })).toEqual(["e0", "e1"]);
+      // The clock was set back since then.
+      parts.now = new Date(begin);
+      expect(await namesOf({ until: new Date(begin) })).toEqual(ids);
+      parts.now = new Date();
       expect(await namesOf({ originalsSince: new Date(begin + 10_000) })).toEqual(["e10", "e11"]);
       expect(await namesOf({ source: "shop" })).toEqual([]);
     }));

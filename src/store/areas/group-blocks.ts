@@ -34,10 +34,11 @@ export class GroupBlocks extends Area {
     return setNamedLeaseEnd(this.database, LEASE, owner, until);
   }
 
-  /** Oldest first. */
-  async oldest(limit: number): Promise<readonly GroupBlock[]> {
+  /** Oldest first. @param settledAt those of younger events stay; a clock that was ahead makes blocks of the future */
+  async oldest(limit: number, settledAt: Date): Promise<readonly GroupBlock[]> {
     return this.read`SELECT id, keep_until, newest_at, first_callback_id, last_callback_id, encrypted_block AS encrypted
-      FROM oncehook_originals WHERE id >= ${await mergedBelow(this.database)} AND is_merged = 0 ORDER BY id LIMIT ${limit}`;
+      FROM oncehook_originals WHERE id >= ${await mergedBelow(this.database)} AND is_merged = 0 AND newest_at < ${settledAt}
+      ORDER BY id LIMIT ${limit}`;
   }
 
   /** How many ids there are from the oldest block of a single group on. Other rows may be among them. */

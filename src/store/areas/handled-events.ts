@@ -68,14 +68,20 @@ export class HandledEvents extends Area {
     return { ...range, total };
   }
 
-  /** The next ones that this bulk replay has neither run nor noted. */
+  /**
+   * The next ones that this bulk replay has neither run nor noted.
+   * @param now a later record is of an earlier time, before the clock was set back
+   */
   async next(
     bulk: RecordRange & { readonly id: number; readonly startedAt: string },
     limit: number,
+    now: Date,
   ): Promise<HandledEvent[]> {
-    const { id, startedAt } = bulk;
-    // Once the row of the highest id is gone, SQLite gives that id to a later record.
-    const isFromBefore = this.database.dialect === "sqlite" ? sql`r.created_at <= ${startedAt}` : sql`true`;
+    const { id, startedAt, upToId } = bulk;
+    // Once the row of the highest id is gone, SQLite gives that id to a later record. Those above are later ones, too.
+    const last = sql`(SELECT id FROM oncehook_records WHERE id <= ${upToId}
+      AND (created_at <= ${startedAt} OR created_at > ${new Date(now.getTime() + APART_MS)}) ORDER BY id DESC LIMIT 1)`;
+    const isFromBefore = this.database.dialect === "sqlite" ? sql`r.id <= ${last}` : sql`true`;
     const isNew = sql`${isFromBefore} AND NOT EXISTS (SELECT 1 FROM oncehook_event_replays AS e
         WHERE e.event_id = r.event_id AND e.source = r.source AND e.replay = ${bulkReplayName(id)})
       AND NOT EXISTS (SELECT 1 FROM oncehook_unreplayed_events AS u
