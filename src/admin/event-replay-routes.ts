@@ -28,7 +28,7 @@ const REPLAY = operation({
   responses: {
     200: ["The handler ran; `outcome` holds the result.", "Replay"],
     404: "No event of this key was handled; a failed one is replayed as a failure.",
-    409: "There is nothing to run it from: no original of it is kept, or it was erased, or a newer event replaces it.",
+    409: "There is nothing to run it from: no original of it is kept, or it was erased, or a newer event replaces it. Or its source has no handler.",
     503: "The receiver starts or drains.",
   },
 });

@@ -26,11 +26,11 @@ function messageOf(issue: z.core.$ZodIssue, schema: z.ZodType, name: string, dat
   const { path, code } = issue;
   const field = (of: unknown, key: PropertyKey) => (of as Record<PropertyKey, unknown> | undefined)?.[key];
   const described = path.reduce(
-    (of: Schema, key) => (of.properties?.[String(key)] ?? {}) as Schema,
+    (of: Schema, key) => (withFields(of).properties?.[String(key)] ?? {}) as Schema,
     z.toJSONSchema(schema, { io: "input" }),
   );
   if (code === "unrecognized_keys") {
-    const names = Object.keys(described.properties ?? {}).join(", ");
+    const names = Object.keys(withFields(described).properties ?? {}).join(", ");
     return `there is no ${name} ${JSON.stringify(issue.keys[0])}; there are ${names}`;
   }
   const value = path.reduce(field, data);
@@ -39,6 +39,12 @@ function messageOf(issue: z.core.$ZodIssue, schema: z.ZodType, name: string, dat
   // A body may hold a secret, which no response repeats.
   const got = name === PART_NAMES.body ? "" : `got ${shortened(JSON.stringify(value), MAX_SHOWN_LENGTH)}, `;
   return `${place || "the body"}: ${got}expected ${expectation(described, code)}`;
+}
+
+/** A body that may be left out is one of two schemas. */
+function withFields(schema: Schema): Schema {
+  const options = (schema.anyOf ?? []) as readonly Schema[];
+  return options.find(({ properties }) => properties !== undefined) ?? schema;
 }
 
 function expectation(schema: Schema, code: z.core.$ZodIssue["code"]): string {

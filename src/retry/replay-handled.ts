@@ -70,19 +70,29 @@ export async function replayHandled(
   const startTick = performance.now();
   const result = await runAgain(key, { mode: "commit", replaces }, receiver);
   if (result === "absent" || result.kind === "skipped") return result;
-  const ended = { ...result, outcome: await confirmed(key, replaces, result, receiver) };
+  const ended = await asStored(key, replaces, result, receiver);
   const { source, eventId } = key;
   const durationMs = performance.now() - startTick;
   await recordAttempt({ source, eventId, trigger, startedAt, durationMs }, ended.outcome, receiver);
   return ended;
 }
 
-/** The replay's row says whether it happened, where COMMIT's answer was lost. */
-async function confirmed(key: EventKey, { replay }: EventReplay, { outcome }: EndedReplay, { store }: Receiver) {
-  if (outcome.kind !== "failed" || outcome.code !== "commit_unknown") return outcome;
-  const hasRun = await store.eventReplays.hasRun(key, replay).catch(() => false);
-  const record = hasRun ? await store.find(key, performance.now() + LOOK_UP_MS).catch(() => undefined) : undefined;
-  return record?.result == null ? outcome : success(record.result);
+/**
+ * The replay's row says what it replaced: another replay may have run since the record was read. It also says whether it
+ * happened, where COMMIT's answer was lost.
+ */
+async function asStored(
+  key: EventKey,
+  { replay }: EventReplay,
+  result: EndedReplay,
+  { store }: Receiver,
+): Promise<EndedReplay> {
+  const row = await store.eventReplays.find(key, replay).catch(() => undefined);
+  if (row === undefined) return result;
+  const ended = { ...result, earlier: { result: row.earlierResult, processedAt: row.earlierProcessedAt } };
+  if (result.outcome.kind !== "failed" || result.outcome.code !== "commit_unknown") return ended;
+  const record = await store.find(key, performance.now() + LOOK_UP_MS).catch(() => undefined);
+  return record?.result == null ? ended : { ...ended, outcome: success(record.result) };
 }
 
 const LOOK_UP_MS = 5_000;

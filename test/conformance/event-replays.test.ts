@@ -46,8 +46,8 @@ describe.each(DIALECTS)("replays of handled events on %s", (dialect) => {
           kind: "duplicate",
           record: { result: { n: 2 } },
         });
-        expect(await store.eventReplays.hasRun(KEY, "r1")).toBe(true);
-        expect(await store.eventReplays.hasRun(KEY, "r2")).toBe(false);
+        expect(await store.eventReplays.find(KEY, "r1")).toMatchObject({ earlierResult: { n: 1 } });
+        expect(await store.eventReplays.find(KEY, "r2")).toBeUndefined();
         await again(store, "r2", returning({ n: 4 }));
         expect((await store.eventReplays.list(KEY, 9)).map(({ earlierResult }) => earlierResult)).toEqual([
           { n: 1 },
@@ -187,6 +187,17 @@ describe.each(DIALECTS)("replays of handled events on %s", (dialect) => {
       await store.retention.sweep({ ...limits, records: later });
       // The newest row keeps its id from being given again.
       expect(await countOf(target, "oncehook_event_replays")).toBe(1);
+    }));
+
+  it("retention keeps an earlier result for as long as its record, which stays without a signed time", () =>
+    withStore(dialect, async (store, target) => {
+      await handle(store, async () => ({ result: {} }));
+      for (const name of ["r1", "r2"]) await again(store, name, async () => ({ result: {} }));
+      const later = new Date(Date.now() + 86_400_000);
+      const limits = { callbacks: later, records: later, refusedRowsKept: 0, now: later };
+      await store.retention.sweep({ ...limits, untimedSources: ["oauth", "platform"] });
+      expect(await countOf(target, "oncehook_records")).toBe(1);
+      expect(await countOf(target, "oncehook_event_replays")).toBe(2);
     }));
 
   it("an erasure removes a value from earlier results", () =>

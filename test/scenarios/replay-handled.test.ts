@@ -101,6 +101,20 @@ describeFullOnPostgres("the replay of a handled event on %s", (dialect) => {
       withShop(),
     ));
 
+  it("replays of one event at once have the results that they replaced, each another one", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        begin();
+        await deliverToShop(receiver, { id: "e1" });
+        const answers = await Promise.all([1, 2, 3].map(() => replay(receiver, "shop/e1")));
+        const results = answers.map((answer) => viewOf(answer)).map(({ result }) => Number(result?.n));
+        const earlier = answers.map((answer) => Number(viewOf(answer).earlier?.result?.n));
+        expect(earlier.toSorted()).toEqual([1, ...results.toSorted().slice(0, 2)]);
+      },
+      withShop({ handlers: [orders({ handle: () => ({ n: plan.ran.push("e1") }) })] }),
+    ));
+
   it("its dry run needs no reason, shows statements, rows and notifications, and changes nothing", () =>
     withReceiver(
       dialect,
@@ -123,6 +137,16 @@ describeFullOnPostgres("the replay of a handled event on %s", (dialect) => {
         expect(await countOf(receiver.target, "effects")).toBe(1);
         expect(await countOf(receiver.target, "oncehook_notifications")).toBe(1);
         expect(await countOf(receiver.target, "oncehook_attempts")).toBe(0);
+      },
+      withShop(),
+    ));
+
+  it("a reason with a NUL is refused, and the answer says what is expected", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const { status, body } = await replay(receiver, "shop/e1", { reason: "the\u0000tax" });
+        expect([status, body.error]).toEqual([400, "reason: expected a text without NUL characters"]);
       },
       withShop(),
     ));

@@ -13,16 +13,23 @@ export interface StoredEventReplay extends EventKey, EventReplay {
 /** The replays of handled events. Their rows are written in the transactions of their events (decision 0114). */
 export class EventReplays extends Area {
   /** Oldest first. */
-  async list({ source, eventId }: EventKey, limit: number): Promise<readonly StoredEventReplay[]> {
-    const rows = await this.read<Omit<StoredEventReplay, "earlierResult"> & { readonly earlierResult: string }>`
-      SELECT source, event_id, replay, replayed_at, actor, reason, earlier_result, earlier_processed_at
-      FROM oncehook_event_replays WHERE ${equal({ eventId, source })} ORDER BY id LIMIT ${limit}`;
-    return rows.map(({ earlierResult, ...row }) => ({ ...row, earlierResult: JSON.parse(earlierResult) }));
+  list(key: EventKey, limit: number): Promise<readonly StoredEventReplay[]> {
+    return this.select(key, {}, limit);
   }
 
-  /** Whether a replay has run the event: its row commits with the new result. */
-  async hasRun({ source, eventId }: EventKey, replay: string): Promise<boolean> {
-    const rows = await this.read`SELECT 1 FROM oncehook_event_replays WHERE ${equal({ eventId, source, replay })}`;
-    return rows.length > 0;
+  /** Undefined where that replay has not run the event: its row commits with the new result. */
+  async find(key: EventKey, replay: string): Promise<StoredEventReplay | undefined> {
+    const [found] = await this.select(key, { replay }, 1);
+    return found;
+  }
+
+  private async select({ source, eventId }: EventKey, of: { readonly replay?: string }, limit: number) {
+    const rows = await this.read<Omit<StoredEventReplay, "earlierResult"> & { readonly earlierResult: string }>`
+      SELECT source, event_id, replay, replayed_at, actor, reason, earlier_result, earlier_processed_at
+      FROM oncehook_event_replays WHERE ${equal({ eventId, source, ...of })} ORDER BY id LIMIT ${limit}`;
+    return rows.map(({ earlierResult, ...row }) => ({
+      ...row,
+      earlierResult: JSON.parse(earlierResult) as JsonObject,
+    }));
   }
 }

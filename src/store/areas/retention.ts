@@ -67,6 +67,7 @@ interface Walk {
 export class Retention extends Area {
   /** For as long as its process: the records of redirects only grow in number. */
   private readonly passedRecords = { id: 0 };
+  private readonly passedReplays = { id: 0 };
 
   /** @param isStopping asked before each step: the next sweep continues */
   async sweep(limits: RetentionLimits, isStopping = () => false): Promise<DeletedRows> {
@@ -102,7 +103,7 @@ export class Retention extends Area {
       ["oncehook_notifications", "created_at", callbacks, { and: DELIVERED }],
       ["oncehook_attempts", "started_at", callbacks, {}],
       ["oncehook_recorded_runs", "ended_at", callbacks, {}],
-      ["oncehook_event_replays", "replayed_at", replays, { keepsNewest: true }],
+      ["oncehook_event_replays", "replayed_at", replays, { keepsNewest: true, and: timed, passed: this.passedReplays }],
       ["oncehook_bulk_replays", "started_at", callbacks, { keepsNewest: true, and: ENDED }],
       ["oncehook_backfills", "started_at", callbacks, { keepsNewest: true, and: ENDED }],
       ["oncehook_unreplayed_events", "at", callbacks, {}],
