@@ -12,6 +12,7 @@ import { encryptOriginals, type Original } from "../store/index.ts";
 import {
   addHandlersKeys,
   bytesOf,
+  createErasureGiveWay,
   type FindingParts,
   type FoundPayloads,
   findPayloads,
@@ -102,11 +103,13 @@ async function eraseOriginals(
 ): Promise<number> {
   // biome-ignore lint/plugin: an erased body is no secret.
   const isHit = (one: Original) => keys.has(keyText(one)) && Buffer.compare(one.body, ERASED_BODY) !== 0;
+  const giveWay = createErasureGiveWay();
   let erased = 0;
   // A block that was merged with others meanwhile stands in a row that may have been passed already.
   for (let isMoved = true; isMoved; ) {
     isMoved = false;
     for await (const row of store.erasure.scan("originals")) {
+      await giveWay();
       const before = bytesOf(row);
       const originals = readableOriginals(before, encryptor);
       const count = originals.filter(isHit).length;

@@ -13,6 +13,7 @@ import {
 } from "../domain/index.ts";
 import { failureContext, type Receiver, readOriginal } from "../pipeline/index.ts";
 import { decryptOriginals, type Original, type ScannedRow } from "../store/index.ts";
+import { createGiveWay, type GiveWay } from "./give-way.ts";
 
 /** All that an erasure is of. */
 export interface FoundPayloads {
@@ -40,7 +41,7 @@ export async function findPayloads(condition: PayloadCondition, parts: FindingPa
     captures: [],
     unreadable: 0,
   };
-  const search = { condition, found, parts };
+  const search = { condition, found, parts, giveWay: createErasureGiveWay() };
   await findInOriginals(search);
   await findInFailures(search);
   await findInCallbacks(search);
@@ -57,7 +58,15 @@ interface Search {
   readonly condition: PayloadCondition;
   readonly found: FoundPayloads;
   readonly parts: FindingParts;
+  readonly giveWay: GiveWay;
 }
+
+/** Half of the time for callbacks, however many there are: an erasure is to end. */
+export const createErasureGiveWay = () =>
+  createGiveWay(
+    () => 0,
+    () => false,
+  );
 
 function add({ found }: Search, { source, eventId }: EventKey): void {
   found.keys.set(keyText({ source, eventId }), { source, eventId });
@@ -77,13 +86,16 @@ function orUnread<Value>({ found, parts }: Search, { id }: ScannedRow, decrypt: 
 async function findInOriginals(search: Search): Promise<void> {
   const { store, encryptor } = search.parts;
   for await (const row of store.erasure.scan("originals"))
-    for (const original of orUnread(search, row, () => decryptOriginals(bytesOf(row), encryptor)) ?? [])
+    for (const original of orUnread(search, row, () => decryptOriginals(bytesOf(row), encryptor)) ?? []) {
+      await search.giveWay();
       if (originalMeets(original, search)) add(search, original);
+    }
 }
 
 async function findInFailures(search: Search): Promise<void> {
   const { store, encryptor } = search.parts;
   for await (const row of store.erasure.scan("failures")) {
+    await search.giveWay();
     const key = { source: String(row.source), eventId: String(row.eventId) };
     const body = orUnread(search, row, () => encryptor.decrypt(bytesOf(row), failureContext(key)));
     if (body === undefined || !keptBodies(body).some((one) => bodyMeetsCondition(one, search.condition))) continue;
@@ -95,6 +107,7 @@ async function findInFailures(search: Search): Promise<void> {
 async function findInCallbacks(search: Search): Promise<void> {
   const { condition, found, parts } = search;
   for await (const row of parts.store.erasure.scan("callbacks")) {
+    await search.giveWay();
     const { id, source, eventId, text = "" } = row;
     if (source === null || eventId === null) {
       if (holdsInWhole(text, condition)) found.callbacks.add(id);
@@ -106,15 +119,18 @@ async function findInCallbacks(search: Search): Promise<void> {
 async function findInStoredEvents(search: Search): Promise<void> {
   const { erasure, storedEvents } = search.parts.store;
   if (!(await storedEvents.exist())) return;
-  for await (const { source, id, data } of erasure.storedEvents())
+  for await (const { source, id, data } of erasure.storedEvents()) {
+    await search.giveWay();
     if (meetsCondition({ data: parseJson(data) }, search.condition)) {
       add(search, { source, eventId: id });
       search.found.storedEvents.push({ source, eventId: id });
     }
+  }
 }
 
-async function findInNotifications({ condition, found, parts }: Search): Promise<void> {
+async function findInNotifications({ condition, found, parts, giveWay }: Search): Promise<void> {
   for await (const { id, source, eventId, text = "" } of parts.store.erasure.scan("notifications")) {
+    await giveWay();
     const isOfEvent = source !== null && eventId !== null && found.keys.has(keyText({ source, eventId }));
     if (isOfEvent || bodyMeetsCondition(text, condition)) found.notifications.push(id);
   }
@@ -126,6 +142,7 @@ async function findInCaptures(search: Search): Promise<void> {
   const { erasure } = parts.store;
   const requestIds = await erasure.requestIds([...found.callbacks]);
   for await (const row of erasure.scan("captures")) {
+    await search.giveWay();
     const { id, requestId = "" } = row;
     const captured = { id, requestId, receivedAt: "", encrypted: bytesOf(row) };
     const body = orUnread(search, row, () => decryptCapture(captured, parts.encryptor).body);
@@ -152,8 +169,11 @@ export async function notificationsOf(
   { erasure }: Receiver["store"],
 ): Promise<number[]> {
   const ids: number[] = [];
-  for await (const { id, source, eventId } of erasure.scan("notifications"))
+  const giveWay = createErasureGiveWay();
+  for await (const { id, source, eventId } of erasure.scan("notifications")) {
+    await giveWay();
     if (source !== null && eventId !== null && keys.has(keyText({ source, eventId }))) ids.push(id);
+  }
   return ids;
 }
 

@@ -4,8 +4,12 @@ import { z } from "zod";
 import { backfillOnce } from "../../src/app/index.ts";
 import { type JsonObject, type JsonValue, parseJson } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
+import { encryptOriginals } from "../../src/store/index.ts";
 import { describeFullOnPostgres, withMigrated } from "../support/databases.ts";
-import { erase, everything } from "../support/erasure.ts";
+import { ENCRYPTOR, erase, everything } from "../support/erasure.ts";
+import { execute } from "../support/execute.ts";
+import type { Target } from "../support/open-target.ts";
+import { originalOf } from "../support/originals.ts";
 import { type TestReceiver, testConfig, withReceiver } from "../support/receiver.ts";
 import { deliverToShop, shop } from "../support/shop-source.ts";
 import { ALL, withShop } from "../support/stored-events.ts";
@@ -32,6 +36,15 @@ const post = (receiver: TestReceiver, path: string, body?: object) =>
     method: "POST",
     ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
   });
+
+/** As merging writes them. */
+async function addBlocks(target: Target, block: Uint8Array, count: number): Promise<void> {
+  const [before, after] = target.dialect === "sqlite" ? ["x'", "'"] : ["'\\x", "'"];
+  const row = `(1, '2999-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z', 1, 2, ${before}${Buffer.from(block).toString("hex")}${after})`;
+  const columns = "is_merged, keep_until, newest_at, first_callback_id, last_callback_id, encrypted_block";
+  const rows = Array.from({ length: count }, () => row).join(", ");
+  await execute(target, `INSERT INTO oncehook_originals (${columns}) VALUES ${rows}`);
+}
 
 describeFullOnPostgres("what an erasure finds on %s", (dialect) => {
   it("an erasure removes what a handler made that came after the event", () =>
@@ -163,4 +176,25 @@ describeFullOnPostgres("what an erasure finds on %s", (dialect) => {
       { sources: { shop: shop({ answer: "inline" }) }, handlers: [slow] },
     );
   });
+
+  it("callbacks are answered while an erasure reads large blocks of originals", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverToShop(receiver, { id: "e1" });
+        const original = await originalOf(receiver.target, { source: "shop", eventId: "e1" });
+        if (original === undefined) throw new Error("it is not kept");
+        const block = encryptOriginals(
+          Array.from({ length: 900 }, () => original),
+          ENCRYPTOR,
+        );
+        await addBlocks(receiver.target, block, 40);
+        const order: string[] = [];
+        const erased = erase(receiver, WHERE, "?dry_run=true").then(() => order.push("erased"));
+        for (let n = 0; n < 5; n += 1) order.push((await deliverToShop(receiver, { id: `c${n}` })).body.status ?? "");
+        await erased;
+        expect(order).toEqual([...Array.from({ length: 5 }, () => "success"), "erased"]);
+      },
+      { sources: { shop: shop({ answer: "inline" }) }, handlers: [handlerOf()] },
+    ));
 });

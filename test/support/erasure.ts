@@ -4,7 +4,7 @@ import { createEncryptor } from "../../src/system/index.ts";
 import { rowsOf } from "./effects.ts";
 import type { TestReceiver } from "./receiver.ts";
 
-const ENCRYPTOR = createEncryptor(Buffer.alloc(32, 7));
+export const ENCRYPTOR = createEncryptor(Buffer.alloc(32, 7));
 
 /** Asks for an erasure, as an operator does. */
 export const erase = async (receiver: TestReceiver, body: object, query = "") =>

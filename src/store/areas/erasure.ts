@@ -1,11 +1,11 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
 import { type EventKey, type JsonValue, textWithoutValue, withoutValue } from "../../domain/index.ts";
 import { Area, assign, equal, idIn, type Query, run, type TableName, type Values } from "../database.ts";
 import { isUnleased } from "./lease.ts";
 
-/** Small, since a row may hold a whole body, and each is parsed or decrypted. */
-const STEP = 200;
+/** A step has fewer rows where those are long: reading it must not hold up callbacks. */
+const STEP = { rows: 200, bytes: 256 * 1024 };
+const FIRST_STEP_ROWS = 16;
 const ERASED_JSON = JSON.stringify({ erased: true });
 
 /** The columns that a search for payloads reads, each table's rows in the order of their ids. */
@@ -35,27 +35,31 @@ export interface ScannedRow {
 
 /** Removes payloads, and leaves the records of their events: a late duplicate stays a duplicate. */
 export class Erasure extends Area {
-  /** Every row, with a turn of the event loop between the steps. */
+  /** Every row, in steps; whoever reads them gives way between two. */
   async *scan(table: ScannedTable): AsyncGenerator<ScannedRow> {
-    for (let last = 0; ; await nextTurn()) {
+    let last = 0;
+    for (let limit = FIRST_STEP_ROWS; ; ) {
       const rows = await this.read<ScannedRow>`SELECT ${SCANNED[table]} WHERE id > ${last}
-        ORDER BY id LIMIT ${sql.lit(STEP)}`;
+        ORDER BY id LIMIT ${limit}`;
       yield* rows;
       const newest = rows.at(-1);
-      if (newest === undefined || rows.length < STEP) return;
+      if (newest === undefined || rows.length < limit) return;
       last = newest.id;
+      limit = nextLimit(rows);
     }
   }
 
   /** Rows of the table `events`, of sources that had no handler. */
   async *storedEvents(): AsyncGenerator<{ readonly source: string; readonly id: string; readonly data: string }> {
-    for (let after = sql`('', '')`; ; await nextTurn()) {
+    let after = sql`('', '')`;
+    for (let limit = FIRST_STEP_ROWS; ; ) {
       const rows = await this.read<{ source: string; id: string; data: string }>`SELECT source, id, data FROM events
-        WHERE (source, id) > ${after} ORDER BY source, id LIMIT ${sql.lit(STEP)}`;
+        WHERE (source, id) > ${after} ORDER BY source, id LIMIT ${limit}`;
       yield* rows;
       const newest = rows.at(-1);
-      if (newest === undefined || rows.length < STEP) return;
+      if (newest === undefined || rows.length < limit) return;
       after = sql`(${newest.source}, ${newest.id})`;
+      limit = nextLimit(rows.map(({ data: text }) => ({ text })));
     }
   }
 
@@ -168,6 +172,13 @@ export class Erasure extends Area {
   private async remove(table: TableName, where: RawBuilder<unknown>): Promise<void> {
     await this.write`DELETE FROM ${sql.table(table)} WHERE ${where}`;
   }
+}
+
+/** As many rows as are likely to have the bytes of a step. */
+function nextLimit(rows: readonly Pick<ScannedRow, "encrypted" | "text">[]): number {
+  let bytes = 0;
+  for (const { encrypted, text } of rows) bytes += (encrypted?.length ?? 0) + (text?.length ?? 0);
+  return Math.max(1, Math.min(STEP.rows, rows.length * 2, Math.floor((STEP.bytes * rows.length) / (bytes + 1))));
 }
 
 /** Of the rows of one event: its record, or its replays with their earlier results. */
