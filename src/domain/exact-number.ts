@@ -5,6 +5,11 @@ export function isExactNumber(text: string): boolean {
   return decimalOf(text) === decimalOf(String(Number(text)));
 }
 
+/** Whether both texts are of one number, or are the same text. */
+export function isSameNumber(one: string, other: string): boolean {
+  return decimalOf(one) === decimalOf(other);
+}
+
 /** One text for one value: its digits without zeros at either end, and their power of ten. */
 function decimalOf(text: string): string {
   const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue, parseJson } from "./event.ts";
+import { isSameNumber } from "./exact-number.ts";
 
 /** A value at a path of payloads, such as `customer=cus_1`. */
 export interface PayloadCondition {
@@ -25,20 +26,26 @@ export function bodyMeetsCondition(body: Uint8Array | string, condition: Payload
   const text = typeof body === "string" ? body : Buffer.from(body).toString();
   const json = parseJson(text);
   if (json !== undefined) return meetsCondition(json, condition);
-  if (meetsCondition(Object.fromEntries(new URLSearchParams(text)), condition)) return true;
+  if (meetsCondition(fieldsOf(text), condition)) return true;
   // A log entry may hold the beginning of a long body.
   return condition.value.length >= LEAST_IN_TEXT && text.includes(JSON.stringify(condition.value));
+}
+
+/** Of a form, in which a field may be repeated. */
+function fieldsOf(text: string): Record<string, readonly string[]> {
+  const fields = new URLSearchParams(text);
+  return Object.fromEntries([...fields.keys()].map((name) => [name, fields.getAll(name)]));
 }
 
 /** Whether the value is anywhere in a body, as in an item of a batch: wider than the condition. */
 export function bodyHoldsValue(body: Uint8Array | string, { value }: PayloadCondition): boolean {
   const text = typeof body === "string" ? body : Buffer.from(body).toString();
   const json = parseJson(text);
-  if (json === undefined) return text.includes(JSON.stringify(value));
+  if (json === undefined) return text.includes(JSON.stringify(value)) || holdsValue(text, value);
   const open: unknown[] = [json];
   // No recursion: any sender may nest a body so deep that it would fail.
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (isValue(next, value)) return true;
+    if (isValue(next, value) || (typeof next === "string" && holdsValue(next, value))) return true;
     if (typeof next === "object" && next !== null) for (const member of Object.values(next)) open.push(member);
   }
   return false;
@@ -59,11 +66,35 @@ export function withoutValue(json: JsonValue, value: string): JsonValue {
 export function textWithoutValue(text: string, value: string): string {
   if (text === value) return ERASED;
   if (value.length < LEAST_IN_TEXT) return text;
-  return text.replaceAll(value, () => ERASED).replaceAll(encodeURIComponent(value), () => ERASED);
+  let without = text;
+  for (const form of formsOf(value)) without = without.replaceAll(form, () => ERASED);
+  return without;
+}
+
+const holdsValue = (text: string, value: string): boolean => textWithoutValue(text, value) !== text;
+
+let latest: { readonly value: string; readonly forms: ReadonlySet<string> } | undefined;
+
+/** An erasure asks for those of one value many times. */
+function formsOf(value: string): ReadonlySet<string> {
+  if (latest?.value !== value) latest = { value, forms: newFormsOf(value) };
+  return latest.forms;
+}
+
+/** The value as it stands in plain text, in JSON, in an address and in a form. */
+function newFormsOf(value: string): ReadonlySet<string> {
+  const inJson = JSON.stringify(value).slice(1, -1);
+  const inAscii = inJson.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const inAddress = encodeURIComponent(value.toWellFormed());
+  const inForm = new URLSearchParams({ value }).toString().slice("value=".length);
+  const encoded = [inAddress, inAddress.replaceAll("%20", "+"), inForm];
+  const lowerCase = encoded.map((text) => text.replace(/%../g, (byte) => byte.toLowerCase()));
+  return new Set([value, inJson, inAscii, ...encoded, ...lowerCase]);
 }
 
 function isValue(found: unknown, value: string): boolean {
-  return (typeof found === "string" || typeof found === "number") && String(found) === value;
+  if (typeof found === "number") return isSameNumber(String(found), value);
+  return found === value;
 }
 
 function valuesAt(from: unknown, [name, ...rest]: readonly string[]): unknown[] {

@@ -65,7 +65,7 @@ function orderOf(
   const isBySequence = typeof staleBy === "object";
   return {
     source: key.source,
-    orderKey: `${type} ${PLAIN.test(text) ? text : `sha256:${sha256Hex(Buffer.from(text, "utf16le"))}`}`,
+    orderKey: `${type} ${storedOrderKey(text)}`,
     at: json.timestamp as number,
     sequence: isBySequence ? sequenceOf(json, staleBy) : null,
     staleBy: isBySequence ? "sequence" : staleBy,
@@ -74,6 +74,12 @@ function orderOf(
 
 /** Short printable ASCII, which both databases store unchanged. Any other key is stored as its hash. */
 const PLAIN = /^[!-~][ -~]{0,199}$/;
+
+/** A key as it is stored behind the type of its handler. */
+export function storedOrderKey(text: string): string {
+  return PLAIN.test(text) ? text : `sha256:${sha256Hex(Buffer.from(text, "utf16le"))}`;
+}
+
 const DIGITS = /^\d{1,199}$/;
 const LEADING_ZEROS = /^0+/;
 const MAX_DIGITS = 99;

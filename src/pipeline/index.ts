@@ -3,7 +3,7 @@ export { runEvent } from "./attempt.ts";
 export { ConcurrencyLimit, createRunLock, EventLock, type RunLock } from "./concurrency.ts";
 export { DryRun } from "./dry-run.ts";
 export { errorText } from "./error-text.ts";
-export { orderKeyOf } from "./handler-slot.ts";
+export { orderKeyOf, storedOrderKey } from "./handler-slot.ts";
 export { UNKNOWN_BYTES } from "./outcomes.ts";
 export { processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";

@@ -8,6 +8,7 @@ import {
   plainKeyOf,
   textWithoutValue,
 } from "../domain/index.ts";
+import { storedOrderKey } from "../pipeline/index.ts";
 import { encryptOriginals, type Original } from "../store/index.ts";
 import {
   addHandlersKeys,
@@ -50,7 +51,8 @@ export async function erasePayloads(
   const found = await findPayloads(condition, dependencies);
   if (!isDryRun) {
     // Rows that the value is found by go last: an interrupted erasure can be repeated.
-    await erasure.deleteOrderKeys(condition.value);
+    await erasure.deleteOrderKeys(storedOrderKey(condition.value));
+    await erasure.eraseProblemTitles(condition.value);
     await erasure.deleteCaptures(found.captures);
     await erasure.eraseNotifications(found.notifications);
     for (const key of found.keys.values()) await erasure.eraseTraces(key, condition.value);

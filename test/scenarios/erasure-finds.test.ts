@@ -177,6 +177,39 @@ describeFullOnPostgres("what an erasure finds on %s", (dialect) => {
     );
   });
 
+  it("an erasure removes order keys that are the value, titles of problems with it, and a value of any characters", () => {
+    const person = "cus_1 of a person";
+    const order = defineHandler({
+      source: "shop",
+      type: "order",
+      orderBy: "data.customer",
+      data: z.looseObject({ customer: z.string(), fails: z.boolean().optional() }),
+      async handle({ event }) {
+        if (event.data.fails) throw new Error(`no account of ${event.data.customer}`);
+        return {};
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await deliverToShop(receiver, { id: "e1", customer: person });
+        await deliverToShop(receiver, { id: "e2", customer: "cus_2" });
+        await deliverToShop(receiver, { id: "e3", customer: person, fails: true });
+        await receiver.admin("/api/v1/problems");
+        await until(async () => (await receiver.count("oncehook_problem_states")) === 1);
+        expect((await erase(receiver, { path: "customer", value: person })).body).toMatchObject({ events: 2 });
+        const left = await everything(receiver);
+        expect(left).not.toContain(person);
+        expect(left).toContain("order cus_2");
+        const surrogate = { id: "e4", customer: "name\ud83d of a person" };
+        await deliverToShop(receiver, surrogate);
+        const { status, body } = await erase(receiver, { path: "customer", value: surrogate.customer });
+        expect([status, body]).toEqual([200, expect.objectContaining({ events: 1 })]);
+      },
+      { sources: { shop: shop({ answer: "inline" }) }, handlers: [order] },
+    );
+  });
+
   it("callbacks are answered while an erasure reads large blocks of originals", () =>
     withReceiver(
       dialect,

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
-import { DAY_MS, ERASED, meetsCondition, withoutValue } from "../../src/domain/index.ts";
+import { DAY_MS, ERASED } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/handlers/index.ts";
 import { backupSqlite } from "../../src/store/sqlite/index.ts";
 import { createValueIndexer } from "../../src/upkeep/index.ts";
@@ -264,25 +264,3 @@ it("a backup after an erasure does not have the value", () =>
     },
     OPTIONS,
   ));
-
-describe("a condition on payloads", () => {
-  const of = (path: string, value: string) => ({ path, value });
-
-  it.each([
-    ["customer", { customer: "cus_1" }],
-    ["customer", { data: { customer: "cus_1" } }],
-    ["customer", { data: { object: { customer: "cus_1" } } }],
-    ["customer.id", { customer: { id: "cus_1" } }],
-    ["lines.customer", { lines: [{ customer: "cus_2" }, { customer: "cus_1" }] }],
-    ["customers", { customers: ["cus_2", "cus_1"] }],
-  ])("a value at the path %s is found: %j", (path, payload) => {
-    expect(meetsCondition(payload, of(path, "cus_1"))).toBe(true);
-    expect(meetsCondition(payload, of(path, "cus_"))).toBe(false);
-  });
-
-  it("a copy without the value has it neither in names, nor in texts, nor as a number", () => {
-    const json = { of_cus_1: "from cus_1", id: 4200, list: ["cus_1", { id: "x" }] };
-    expect(JSON.stringify(withoutValue(json, "cus_1"))).not.toContain("cus_1");
-    expect(withoutValue(json, "4200")).toMatchObject({ id: ERASED });
-  });
-});

@@ -164,9 +164,25 @@ export class Erasure extends Area {
     if (ids.length > 0) await this.remove("oncehook_captured_requests", idIn(this.database.dialect, ids));
   }
 
-  /** A key of an order that is the value. Late events of it are not known as stale any more. */
-  async deleteOrderKeys(value: string): Promise<void> {
-    await this.remove("oncehook_order_keys", sql`order_key = ${value}`);
+  /**
+   * Keys of orders that are the value. Late events of them are not known as stale any more.
+   * @param stored as it stands behind the handler's type
+   */
+  async deleteOrderKeys(stored: string): Promise<void> {
+    const end = ` ${stored}`;
+    const isKey = sql`length(order_key) > ${sql.lit(end.length)}
+      AND substr(order_key, length(order_key) - ${sql.lit(end.length - 1)}) = ${end}`;
+    await this.remove("oncehook_order_keys", isKey);
+  }
+
+  /** Titles of problems are texts of errors. */
+  async eraseProblemTitles(value: string): Promise<void> {
+    const rows = await this.read<{ title: string }>`SELECT DISTINCT title FROM oncehook_problem_states`;
+    for (const { title } of rows) {
+      const erased = textWithoutValue(title, value);
+      if (erased === title) continue;
+      await this.write`UPDATE oncehook_problem_states SET title = ${erased} WHERE title = ${title}`;
+    }
   }
 
   private async remove(table: TableName, where: RawBuilder<unknown>): Promise<void> {
