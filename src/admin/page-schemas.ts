@@ -80,6 +80,7 @@ const SOURCE = z.strictObject({
   addresses: z.array(ADDRESS),
   setup: z.array(z.string()).describe("What to do at its platform and here, a sentence a step."),
   event_types: z.array(z.string()).describe("The types and patterns that have a handler."),
+  sample_type: z.string().nullable().describe("What `oncehook send` can send; null where only the platform can."),
   unhandled: z.enum(["ignore", "refuse"]).describe("What becomes of another type."),
   answer: ANSWER.describe("When a callback gets its response."),
   rate: z

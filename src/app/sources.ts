@@ -7,6 +7,7 @@ import {
   registeredAddresses,
   SIGNED_IN,
 } from "../configured/index.ts";
+import { sampleTypeOf } from "../doctor/index.ts";
 import { endpointPaths, PLATFORM } from "../domain/index.ts";
 import type { Assembled } from "./assemble.ts";
 import {
@@ -51,8 +52,11 @@ export function createSources({ config, services, secrets: secretsNow, origins }
       const counts = await recentCounts(store, now);
       const described = (name: string, own: readonly RegisteredAddress[]) =>
         describeSource({ receiver, configured, config }, name, own, counts.get(name) ?? []);
+      const ofPlatform = described(source.name, addresses());
       const platform: SourceView = {
-        ...described(source.name, addresses()),
+        ...ofPlatform,
+        // `send` makes its data from the schema of the handler.
+        sample_type: ofPlatform.event_types.find((type) => !type.includes("*")) ?? null,
         authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, { secrets, uses, now }),
         has_tenant_secrets: false,
@@ -60,8 +64,10 @@ export function createSources({ config, services, secrets: secretsNow, origins }
       };
       const others = configured.map(async (one): Promise<SourceView> => {
         const { name, definition } = one;
+        const view = described(name, addressesOf(one, config, baseUrl()));
         return {
-          ...described(name, addressesOf(one, config, baseUrl())),
+          ...view,
+          sample_type: await sampleTypeOf(one, view.event_types),
           authenticated_by: definition.credential ?? definition.facts.title,
           authentication: sourceAuthentication(one, { secrets, uses, now }),
           has_tenant_secrets: definition.hasTenantSecrets ?? false,

@@ -59,7 +59,7 @@ async function send(type: string, options: SendOptions): Promise<void> {
 async function platformCallback(type: string, options: SendOptions, timestamp: number) {
   const loaded = await loadConfiguration(options, { listens: false });
   const { config } = loaded;
-  const sample = options.data === undefined ? (await sandbox()).sampleData(type) : undefined;
+  const sample = options.data === undefined ? await platformSample(type, loaded) : undefined;
   if (!config.servesPlatform || (options.data === undefined && sample === undefined))
     throw await forgotten(type, loaded);
   const data = sample ?? dataOf(options.data ?? "");
@@ -69,6 +69,13 @@ async function platformCallback(type: string, options: SendOptions, timestamp: n
   const headers = await authenticHeaders(config.authentication, body, type);
   const address = addressOf(options.url, config.baseUrl, (base) => `${base}/api/platform/callback`);
   return { address, headers, body, event };
+}
+
+/** By the schema of the handler; undefined for a type that nothing handles. */
+async function platformSample(type: string, { handlers }: LoadedConfiguration): Promise<JsonObject | undefined> {
+  const { dataFor, sampleData } = await sandbox();
+  const handler = handlers.find((one) => one.source === PLATFORM && fitsTypePattern(one.type, type));
+  return handler === undefined ? sampleData(type) : dataFor(type, handler.data);
 }
 
 /** An origin gets the path of the source. */

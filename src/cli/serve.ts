@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { type RunningReceiver, start } from "../app/index.ts";
 import { configuredSources, openMaskedLog, sourceUrl } from "../configured/index.ts";
+import { sampleTypeOf } from "../doctor/index.ts";
 import { closeLogger, type Logger } from "../observability/index.ts";
 import { withTimeout } from "../system/index.ts";
 import { type ConfigurationOptions, type LoadedConfiguration, loadConfiguration } from "./load-configuration.ts";
@@ -106,18 +107,23 @@ async function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOr
   const command = process.cwd() === resolve(PACKAGE_FOLDER) ? "npm run oncehook --" : "npx oncehook";
   if (config.environment === "development" && config.builtInHandlers.includes(type) && !isOwn)
     lines.push(`Try it: ${command} send ${type}`);
-  const signable = sources.find(({ definition }) => definition.sign !== undefined);
-  if (config.environment === "development" && signable !== undefined) {
-    const { name } = signable;
-    lines.push(`Try it: ${command} send --source ${name} ${sampleType(name, handlers)}`);
-  }
+  if (config.environment === "development") lines.push(...(await sourceTrial(command, sources, handlers)));
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** A type that one of the source's handlers takes. */
-function sampleType(source: string, handlers: LoadedConfiguration["handlers"]): string {
-  const types = handlers.filter((handler) => handler.source === source).map(({ type }) => type);
-  return types.find((type) => !type.includes("*")) ?? types[0]?.replace("*", "sample") ?? "sample";
+/** Of the first source of which a callback can be made here; empty where there is none. */
+async function sourceTrial(
+  command: string,
+  sources: Awaited<ReturnType<typeof configuredSources>>,
+  handlers: LoadedConfiguration["handlers"],
+): Promise<string[]> {
+  for (const source of sources) {
+    const { name } = source;
+    const types = handlers.filter((handler) => handler.source === name).map(({ type }) => type);
+    const type = await sampleTypeOf(source, types);
+    if (type !== null) return [`Try it: ${command} send --source ${name} ${type}`];
+  }
+  return [];
 }
 
 const BEAT_MS = 1_000;

@@ -74,7 +74,10 @@ function serveCommand(): string {
 
 async function nextSteps(name: PresetName, variable: string, file: string): Promise<string> {
   const { PRESETS } = await import("../sources/platforms/index.ts");
-  const { facts, learns } = PRESETS[name]({ secret: TEST_SECRET });
+  const definition = PRESETS[name]({ secret: TEST_SECRET });
+  const { facts, learns } = definition;
+  const { sampleTypeOf } = await import("../doctor/index.ts");
+  const type = await sampleTypeOf({ name, definition }, []);
   const own = existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
   const base = process.env.CALLBACK_BASE_URL ?? own.CALLBACK_BASE_URL;
   const url = `${base?.replace(/\/+$/, "") ?? "<CALLBACK_BASE_URL>"}/api/${name}/callback`;
@@ -86,7 +89,7 @@ async function nextSteps(name: PresetName, variable: string, file: string): Prom
   return [
     "Next:",
     ...steps,
-    `  npx oncehook send --source ${name} <type> --env ${file}    # in another terminal`,
+    ...(type === null ? [] : [`  npx oncehook send --source ${name} ${type} --env ${file}    # in another terminal`]),
     "",
   ].join("\n");
 }

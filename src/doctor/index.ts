@@ -1,5 +1,6 @@
 export type { Finding } from "./check-secrets.ts";
 export { sourcesOfType, undocumented } from "./documented-types.ts";
+export { sampleTypeOf } from "./sample-type.ts";
 export { logStartupWarnings } from "./startup-warnings.ts";
 
 /** Checks of what an application has itself: a certificate and a login. */

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { stripe } from "../../src/sources/platforms/index.ts";
 import { runCommandLine } from "../support/command.ts";
@@ -34,6 +35,31 @@ it("send --source signs a sample as the source's platform does, and prints body 
     expect(stdout).toContain("200\n");
     const again = await send("--source", "stripe", "invoice.paid", "--id", "evt_1");
     expect(again.stdout).toContain("already_processed");
+  }));
+
+const PARCELS = `
+import { defineConfig, defineHandler } from "${pathToFileURL(resolve("src/index.ts"))}";
+import { z } from "${import.meta.resolve("zod")}";
+const data = z.object({ parcel: z.string(), weight: z.number() });
+export default defineConfig({ handlers: [defineHandler({ type: "parcel_shipped", data, handle: () => ({}) })] });
+`;
+
+it("send of a type of the built-in protocol makes the data from the schema of the project's handler", () =>
+  withFolder(async (folder) => {
+    const file = join(folder, "oncehook.config.ts");
+    writeFileSync(file, PARCELS);
+    const { default: config } = await import(pathToFileURL(file).href);
+    await withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const env = { ...CHILD_ENVIRONMENT, CALLBACK_BASE_URL: receiver.publicOrigin };
+        const sent = await runCommandLine(["send", "--source", "platform", "parcel_shipped"], env, folder);
+        expect([sent.code, sent.stderr, sent.stdout]).toEqual([0, "", expect.stringContaining("\n200\n")]);
+        const { items } = (await receiver.admin("/api/v1/sources")).body as { items: object[] };
+        expect(items).toMatchObject([{ source: "platform", sample_type: "parcel_shipped" }]);
+      },
+      { ...config, env: { HANDLERS: "none" } },
+    );
   }));
 
 it("send without --source names the source that was forgotten", () =>

@@ -98,7 +98,7 @@ describe("the first lines of a start", () => {
       const server = await startServer(target, { APP_ENV: "development", ...sources });
       expect(server.stderr()).toMatch(/^Source stripe at http:\/\/\S+\/api\/stripe\/callback$/m);
       expect(server.stderr()).toMatch(/^Source github at http:\/\/\S+\/api\/github\/callback$/m);
-      expect(server.stderr()).toMatch(/^Try it: .+ send --source stripe \S+$/m);
+      expect(server.stderr()).toMatch(/^Try it: .+ send --source stripe account.application.authorized$/m);
       server.child.kill("SIGTERM");
       await server.ended;
     }),

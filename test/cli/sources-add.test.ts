@@ -35,7 +35,7 @@ describe("oncehook sources add", () => {
           "register https://a.example/base/api/stripe/callback with Stripe (https://docs.stripe",
         );
         expect(stdout).toContain("  node_modules/.bin/oncehook serve --env .env\n");
-        expect(stdout).toContain("npx oncehook send --source stripe <type> --env .env");
+        expect(stdout).toContain("npx oncehook send --source stripe account.application.authorized --env .env");
       },
     ));
 

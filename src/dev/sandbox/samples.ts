@@ -28,8 +28,11 @@ export async function samplesOf({ types, find }: Registry, now: Date): Promise<S
   return samples;
 }
 
-/** A user's handler may replace a built-in one, so that the built-in sample counts only if the schema takes it. */
-async function dataFor(type: string, schema: StandardSchemaV1): Promise<JsonObject> {
+/**
+ * Data that the schema of a handler may take. A user's handler may replace a built-in one, so that the built-in sample counts only
+ * if the schema takes it.
+ */
+export async function dataFor(type: string, schema: StandardSchemaV1): Promise<JsonObject> {
   const usual = sampleData(type);
   if (usual !== undefined && (await fits(schema, usual))) return usual;
   const made = sampleOfSchema(jsonSchemaOf(schema));

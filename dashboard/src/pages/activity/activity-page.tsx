@@ -158,12 +158,12 @@ function NoneYet() {
   const { sandbox } = useSession();
   const { data } = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
   const source = data?.items.find(({ about }) => about !== null) ?? data?.items[0];
-  const type = source?.event_types.find((one) => !one.includes("*")) ?? "invoice.paid";
+  const type = source?.sample_type ?? null;
   return (
     <EmptyState>
       No callback has arrived yet. Register {source?.addresses[0]?.url ?? "the address of a source"} with{" "}
       {source?.about?.title ?? "your platform"}
-      {sandbox && source !== undefined && (
+      {sandbox && source !== undefined && type !== null && (
         <>
           , or send one yourself:
           <code className="command">{`npx oncehook send --source ${source.source} ${type}`}</code>

@@ -13,8 +13,7 @@ const PROOFS = {
 
 /** The steps at the platform and here; open until the first callback. */
 export function SetupGuide({ source: described }: { readonly source: SourceView }) {
-  const { source, about, setup, event_types, activity, authenticated_by } = described;
-  const [type = "<type>"] = event_types.filter((one) => !one.includes("*"));
+  const { source, about, setup, sample_type, activity, authenticated_by } = described;
   return (
     <section aria-labelledby="guide">
       <h2 id="guide">Setup</h2>
@@ -24,10 +23,12 @@ export function SetupGuide({ source: described }: { readonly source: SourceView 
           {setup.map((step) => (
             <li key={step}>{plain(step)}</li>
           ))}
-          <li>
-            Send a test callback:
-            <Command text={`npx oncehook send --source ${source} ${type}`} />
-          </li>
+          {sample_type !== null && (
+            <li>
+              Send a test callback:
+              <Command text={`npx oncehook send --source ${source} ${sample_type}`} />
+            </li>
+          )}
         </ol>
         <p className="quiet">
           A callback is proven by {authenticated_by}.{" "}
