@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -26,7 +26,9 @@ const CALLBACK_TOKEN = "a-token-of-some-length";
 async function withCommand<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "oncehook-curl-"));
   try {
-    const command = join(folder, "oncehook");
+    const bin = join(folder, "node_modules/.bin");
+    mkdirSync(bin, { recursive: true });
+    const command = join(bin, "oncehook");
     const main = join(process.cwd(), "src/cli/main.js");
     writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' --conditions=oncehook-source '${main}' "$@"\n`);
     chmodSync(command, 0o755);
@@ -53,13 +55,17 @@ it(
       const command = asCurl(await newestOf(receiver), receiver.publicOrigin);
       expect(command).not.toContain(SECRET);
       expect(command).not.toMatch(/[0-9a-f]{64}/);
-      const { stdout } = await withCommand((folder) =>
-        run("sh", ["-c", command], {
-          cwd: folder,
-          env: { PATH: `${folder}:${process.env.PATH}`, SIGNING_SECRET: SECRET },
-        }),
+      const { stdout } = await withCommand((cwd) =>
+        run("sh", ["-c", command], { cwd, env: { PATH: process.env.PATH, SIGNING_SECRET: SECRET } }),
       );
       expect(JSON.parse(stdout)).toEqual({ status: "already_processed" });
+      const sent = await newestOf(receiver);
+      // Without a secret there is no signature, and nothing may be sent.
+      const unsigned = withCommand((cwd) =>
+        run("sh", ["-c", command], { cwd, env: { PATH: process.env.PATH, APP_ENV: "production" } }),
+      );
+      await expect(unsigned).rejects.toThrow("oncehook: ");
+      expect((await newestOf(receiver)).id).toBe(sent.id);
     }),
 );
 
@@ -93,7 +99,7 @@ it.each([
         const { stdout } = await withCommand((folder) =>
           run("sh", ["-c", `${command} -s -o /dev/null -w '%{http_code}'`], {
             cwd: folder,
-            env: { ...env, PATH: `${folder}:${process.env.PATH}` },
+            env: { ...env, PATH: process.env.PATH },
           }),
         );
         expect(stdout).toBe("200");

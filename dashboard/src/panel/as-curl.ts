@@ -4,9 +4,12 @@ import type { SourceView } from "../views.ts";
 /** Headers that the receiver reads; connection headers and the signature are generated again. */
 const KEPT = new Set(["content-type", "x-event-type", "x-api-version", "user-agent"]);
 
+/** It fails where the project has no such command. Behind a pipe npx would install a package of that name unasked. */
+const SIGN = "npx --no oncehook sign";
+
 /**
- * A command that sends the callback again. The command line signs it with its own secret: this page never has a secret or a
- * signature.
+ * A command that sends the callback again, and nothing where it cannot be signed. The command line signs it with its own
+ * secret: this page never has a secret or a signature.
  * @param origin of the receiver, such as `https://hooks.example.com`; the log has the rest of the URL
  */
 export function asCurl(callback: CallbackView, origin: string): string {
@@ -16,16 +19,17 @@ export function asCurl(callback: CallbackView, origin: string): string {
   if (source !== null && source !== "platform") {
     return [
       `body=${quoted(body)}`,
-      `printf %s "$body" | oncehook sign ${signOptions(callback, to)} |`,
-      `  curl -X ${method} ${to} -H @- --data-raw "$body"`,
+      `headers=$(printf %s "$body" | ${SIGN} ${signOptions(callback, to)}) &&`,
+      `printf '%s\\n' "$headers" | curl -X ${method} ${to} -H @- --data-raw "$body"`,
     ].join("\n");
   }
   return [
     `body=${quoted(body)}`,
+    `signature=$(printf %s "$body" | ${SIGN}) &&`,
     `curl -X ${method} ${to} \\`,
     ...kept.map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)} \\`),
     `  -H "X-Timestamp: $(date +%s)" \\`,
-    `  -H "X-Signature: $(printf %s "$body" | oncehook sign)" \\`,
+    `  -H "X-Signature: $signature" \\`,
     `  --data-raw "$body"`,
   ].join("\n");
 }
