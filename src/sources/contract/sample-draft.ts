@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   fitsTypePattern,
   isJsonObject,
@@ -22,12 +23,16 @@ interface SampleData extends Made {
 
 /**
  * A preset's own sample, in the shape of its platform; an array where the body is one. As data, its texts have
- * `{type}`, `{id}` and `{resource}` (the type without its last part). The time is `{iso}`, `{seconds}` or
- * `{milliseconds}`. These are for values that the contract has no place for.
+ * `{type}`, `{id}` and `{resource}` (the type without its last part). `{object}` differs from event to event, for the id
+ * of what the event is about. The time is `{iso}`, `{seconds}` or `{milliseconds}`. These are for values that the contract
+ * has no place for.
  */
 export type OwnSample = SampleData | ((type: string, id: string, now: Date) => Made);
 
 type Root = "body" | "item" | "parent";
+
+/** As long as the platforms' own. */
+const OBJECT_ID_LENGTH = 24;
 
 export function makeSample(presetSample: OwnSample, type: string, id: string, now: Date): Made {
   if (typeof presetSample === "function") return presetSample(type, id, now);
@@ -35,7 +40,8 @@ export function makeSample(presetSample: OwnSample, type: string, id: string, no
   const seconds = Math.floor(ms / 1_000);
   const [resource = type] = /^.+(?=\.)/.exec(type) ?? [];
   const times = { iso: now.toISOString(), seconds, milliseconds: ms };
-  const texts: Record<string, unknown> = { type, resource, id, ...times };
+  const object = createHash("sha256").update(id).digest("hex").slice(0, OBJECT_ID_LENGTH);
+  const texts: Record<string, unknown> = { type, resource, id, object, ...times };
   const filled = JSON.stringify(presetSample).replace(/\{(\w+)\}/g, (_, name: string) => {
     return JSON.stringify(String(texts[name])).slice(1, -1);
   });

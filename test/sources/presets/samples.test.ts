@@ -131,6 +131,18 @@ describe("a sample of a callback", () => {
     expect(event?.data).toMatchObject({ object: "event", type: "invoice.paid", ...given });
   });
 
+  it.each(["invoice.paid", "charge.refunded", "checkout.session.completed", "payment_intent.succeeded"])(
+    "another sample of Stripe's %s is about another object, and the same event about the same one",
+    (type) => {
+      const objectOf = (id?: string) => {
+        const { body } = sampleOf(PRESETS.stripe({ secret: SECRET }), type, id === undefined ? {} : { id });
+        return JSON.parse(Buffer.from(body).toString()).data.object.id;
+      };
+      expect(objectOf()).not.toBe(objectOf());
+      expect(objectOf("evt_1")).toBe(objectOf("evt_1"));
+    },
+  );
+
   it("a sample of a callback keeps the id of the given data, and puts the type over it", () => {
     const data = { id: "evt_captured", type: "invoice.voided" };
     const { event } = sampleOf(PRESETS.stripe({ secret: SECRET }), "invoice.paid", { data });
