@@ -84,6 +84,15 @@ describe("masked JSON", () => {
     expect(mask.json(masked)).toEqual(masked);
   });
 
+  it.each([
+    "sources.github: secret: got a sequence, expected the secret that the platform shows",
+    "STRIPE_SECRET: got a placeholder, expected the secret that the platform has issued",
+    "ONCEHOOK_SIGNING_SECRET: is not set",
+  ])("a message about a secret keeps the words that follow its name: %s", (text) => {
+    expect(mask.text(text)).toBe(text);
+    expect(mask.text(`${text}; secret: gotten, password=is1`)).toBe(`${text}; secret: [masked], password=[masked]`);
+  });
+
   it.each(["2026-01-01T00:00:00Z", "https://shop.example/orders/7?page=2", "c2lnUGlu==", "a = b: c", "=:=", "x"])(
     "a string without a secret stays as it is: %s",
     (text) => {

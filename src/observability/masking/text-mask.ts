@@ -10,6 +10,8 @@ const CODE_END = "(?!`(?:\\s|$))";
 const VALUE = new RegExp(String.raw`${QUOTED}|${NESTED}|${CODE_END}(?:\[masked\]|[^\s"',;&)}\]])+`, "y");
 /** Credentials and cookies are several words: `Digest username=…, response=…`. */
 const LINE = new RegExp(String.raw`${QUOTED}|[^\r\n]+`, "y");
+/** Words that follow the name of a setting in messages of our own: `STRIPE_SECRET: got a sequence`. */
+const OWN_WORD = /^(?:got|is|expected)$/;
 const TAKES_LINE = /(?:authorization|cookie)$/i;
 const OPENING_QUOTE = /^\\*["']/;
 const BLANK = /\s/;
@@ -42,7 +44,7 @@ export function createPairMask(isSecretKey: (key: string) => boolean): PairMask 
       pattern.lastIndex = start;
       const value = pattern.exec(given)?.[0] ?? "";
       // Base64 ends in one or two of these, and what stands before them is no name.
-      if (value === "" || value === "=") continue;
+      if (value === "" || value === "=" || OWN_WORD.test(value)) continue;
       const quote = OPENING_QUOTE.exec(value)?.[0] ?? "";
       shown += `${given.slice(done, start)}${quote}${MASKED}${quote}`;
       done = start + value.length;
