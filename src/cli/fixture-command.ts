@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { Command } from "commander";
 import type { AdminClient, CallbackView } from "../admin-client/index.ts";
-import { isJsonObject, PLATFORM, parseJson, sourceOf } from "../domain/index.ts";
+import { ERASED, isJsonObject, PLATFORM, parseJson, sourceOf } from "../domain/index.ts";
 import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
 import type { Fixture } from "./fixture-test.ts";
 import { loadConfiguration } from "./load-configuration.ts";
@@ -55,6 +55,7 @@ async function callbackOf(client: AdminClient, key: { source: string; event_id: 
 async function describeFixture(callback: CallbackView, options: FixtureOptions): Promise<Fixture> {
   const { body, timestamp: receivedAt } = callback;
   const [source, type, id] = [callback.source ?? "", callback.event_type ?? "", callback.event_id ?? ""];
+  if (body === ERASED) throw new UserError(`no test can be made of ${id}: its payload was erased`);
   const note = parseJson(body);
   if (isJsonObject(note) && typeof note.sha256 === "string" && ("truncated" in note || "unparsed" in note))
     throw new UserError(`the callback log has no whole body of ${id}: it was too long, or neither JSON nor a form`);

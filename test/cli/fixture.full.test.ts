@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -123,6 +123,16 @@ describe("oncehook fixture", { timeout: 120_000 }, () => {
       expect(await runTest(folder, `test/${name}.test.ts`)).toMatchObject({ code: 0 });
     }),
   );
+
+  it("fixture of an erased event says that its payload was erased, and writes nothing", () =>
+    inProject(async ({ folder, command }) => {
+      const data = '{"data":{"object":{"id":"in_9","customer":"cus_erased"}}}';
+      await command("send", "--source", "stripe", "invoice.paid", "--id", "evt_9", "--data", data);
+      expect((await command("erase", "--where", "customer=cus_erased")).code).toBe(0);
+      const { code, stderr } = await command("fixture", "evt_9");
+      expect([code, stderr]).toEqual([1, "oncehook: no test can be made of evt_9: its payload was erased\n"]);
+      expect(existsSync(join(folder, "test"))).toBe(false);
+    }));
 
   it("fixture of an event that the log does not have says so, and writes nothing", () =>
     inProject(async ({ command }) => {
