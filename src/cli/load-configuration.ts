@@ -48,9 +48,16 @@ async function loadApplicationConfig(variables: Environment, file: ConfigFile) {
     return loadConfig(variables, file, { isEmbedded: true });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    throw new ConfigError(error.problems.map((text) => renameVariables(text)));
+    const problems = error.problems.map((text) => renameVariables(text));
+    if (Object.keys(file).length > 0) throw new ConfigError(problems);
+    // Sources that only the application's code has need no secret of the built-in protocol.
+    throw new ConfigError([NO_FILE, ...problems.filter((text) => !/SIGNING_SECRET: is not set/.test(text))]);
   }
 }
+
+const NO_FILE =
+  "there is no oncehook.config.ts in this folder: a command knows the sources and handlers of your application only by " +
+  "that file. Export them there with defineConfig, and hand the same object to createReceiver";
 
 const ENV_FILE = ".env";
 /** In the words of the presets, and of the table of variables. */

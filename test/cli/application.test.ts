@@ -118,6 +118,19 @@ describe("the command line in the folder of an application", () => {
     }),
   );
 
+  it("a folder without oncehook.config.ts is reported as such, and no secret of the built-in protocol is asked for", () =>
+    withFolder(async (folder) => {
+      const ENCRYPTION_KEY = CHILD_ENVIRONMENT.ENCRYPTION_KEY;
+      writeFileSync(
+        join(folder, ".env"),
+        `ONCEHOOK_DATABASE_URL=sqlite:a.db\nONCEHOOK_ENCRYPTION_KEY=${ENCRYPTION_KEY}\n`,
+      );
+      const send = ["send", "--source", "stripe", "invoice.paid", "--env", ".env"];
+      const { code, stderr } = await runCommandLine(send, { PATH: CHILD_ENVIRONMENT.PATH }, folder);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("  there is no oncehook.config.ts in this folder: ")]);
+      expect(stderr).not.toContain("SIGNING_SECRET");
+    }));
+
   it("a missing variable is named with its prefix", () =>
     withFolder(async (folder) => {
       writeFileSync(join(folder, "oncehook.config.ts"), CONFIG);
