@@ -34,6 +34,7 @@ function indented(lines: readonly string[]): string {
 }
 
 interface Manifest {
+  readonly version?: string;
   readonly type?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
@@ -62,7 +63,8 @@ function nextSteps(folder: string, project: Project, { before, isEnvKept }: Foun
   const has = (name: string) =>
     before.dependencies?.[name] !== undefined || before.devDependencies?.[name] !== undefined;
   const lacking = (names: object) => Object.keys(names).filter((name) => !has(name));
-  const packages = lacking(dependencies).map((name) => ` ${name}`);
+  const own = has("oncehook") ? [] : dependencyWord(installedSpec(folder));
+  const packages = [...own, ...lacking(dependencies)].map((name) => ` ${name}`);
   const { node: _node, ...tools } = devDependencies;
   const development = project.isApplication ? lacking(tools) : [];
   const [start = "", ...samples] = run;
@@ -86,7 +88,7 @@ function nextSteps(folder: string, project: Project, { before, isEnvKept }: Foun
 }
 
 function installSteps(folder: string, packages: string): string[] {
-  if (isInstalled(folder)) return [`npm install${packages}`];
+  if (installedSpec(folder) !== undefined) return [`npm install${packages}`];
   const source = shellWord(relative(folder, PACKAGE_FOLDER) || ".");
   // An installed package holds what its build wrote, and not what the build needs.
   const pack = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`)
@@ -123,11 +125,22 @@ function manifestIn(folder: string): Manifest | undefined {
   }
 }
 
-/** As Node looks for a package: here, and in every folder above. */
-function isInstalled(folder: string): boolean {
-  const here = resolve(folder);
-  if (existsSync(join(here, "node_modules", "oncehook", "package.json"))) return true;
-  return dirname(here) === here ? false : isInstalled(dirname(here));
+/**
+ * How the project that has Oncehook installed depends on it, as it is written here. As Node looks for a package, it is
+ * looked for here and in every folder above. Undefined where it is in none.
+ */
+function installedSpec(folder: string, above = resolve(folder)): string | undefined {
+  const installed = manifestIn(join(above, "node_modules", "oncehook"));
+  if (installed === undefined) return dirname(above) === above ? undefined : installedSpec(folder, dirname(above));
+  const { dependencies, devDependencies } = manifestIn(above) ?? {};
+  const spec = dependencies?.oncehook ?? devDependencies?.oncehook ?? installed.version ?? "*";
+  // A relative path is from that folder.
+  return spec.replace(/^file:(.+)$/, (_, path: string) => `file:${relative(resolve(folder), resolve(above, path))}`);
+}
+
+/** For the command line of npm. */
+function dependencyWord(spec: string | undefined): string[] {
+  return spec === undefined ? [] : [shellWord(spec.startsWith("file:") ? spec : `oncehook@${spec}`)];
 }
 
 /**
@@ -208,6 +221,7 @@ const IGNORE_FILE = ".gitignore";
 const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example", "!.env.test"] as const;
 
 function manifestText(folder: string, project: Project, before: Manifest | undefined): string {
+  const spec = installedSpec(folder);
   const manifest = {
     name: packageName(folder),
     version: "0.0.0",
@@ -215,7 +229,8 @@ function manifestText(folder: string, project: Project, before: Manifest | undef
     type: "module",
     engines: { node: `>=${LEAST_NODE.join(".")}` },
     scripts: project.scripts,
-    dependencies: { ...before?.dependencies, ...project.dependencies },
+    // Else the install command that is printed adds it.
+    dependencies: { ...(spec && { oncehook: spec }), ...before?.dependencies, ...project.dependencies },
     // Only for development: an image, or a server, has a Node of its own.
     devDependencies: project.devDependencies,
     // The package `node` fetches its program in an install script, which npm asks about otherwise.

@@ -268,6 +268,27 @@ describe("oncehook init for an application", () => {
       expect(stdout).not.toContain("Yours");
     }));
 
+  it.each([
+    ["file:../archive.tgz", "file:../../archive.tgz"],
+    ["^0.3.0", "^0.3.0"],
+    [undefined, "0.3.1"],
+  ])("a project below a folder that has Oncehook installed as %s depends on it itself, as %s", (above, spec) =>
+    inFolder(async (folder) => {
+      await mkdir(join(folder, "node_modules", "oncehook"), { recursive: true });
+      await writeFile(join(folder, "node_modules", "oncehook", "package.json"), '{"version":"0.3.1"}');
+      await writeFile(join(folder, "package.json"), JSON.stringify({ dependencies: { oncehook: above } }));
+      const { stdout } = await init(folder, "my-shop", "--for", "express");
+      const { dependencies } = JSON.parse(await readFile(join(folder, "my-shop", "package.json"), "utf8"));
+      expect(dependencies).toMatchObject({ oncehook: spec, express: expect.any(String) });
+      expect(stdout).toContain("  cd my-shop\n  npm install\n  npm test\n");
+      await mkdir(join(folder, "old-shop"));
+      await writeFile(join(folder, "old-shop", "package.json"), '{"type":"module"}');
+      const word = spec.startsWith("file:") ? spec : `oncehook@${spec}`;
+      const old = await init(folder, "old-shop", "--for", "express");
+      expect(old.stdout).toMatch(new RegExp(`\\n {2}npm install '?${word.replace(/[\^.]/g, "\\$&")}'? express zod\\n`));
+    }),
+  );
+
   it("init names what an existing application still needs, and its .env", () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, "package.json"), '{"type":"module","dependencies":{"express":"5"}}');
