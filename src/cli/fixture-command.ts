@@ -60,7 +60,7 @@ async function describeFixture(callback: CallbackView, options: FixtureOptions):
   if (isJsonObject(note) && typeof note.sha256 === "string" && ("truncated" in note || "unparsed" in note))
     throw new UserError(`the callback log has no whole body of ${id}: it was too long, or neither JSON nor a form`);
   const name = sourceOf({ source });
-  const shared = { source: name, type, id, receivedAt, masked: body.split("[masked]").length - 1 };
+  const shared = { source: name, type, id, receivedAt, masked: maskedIn(body) };
   if (name === PLATFORM) return { ...shared, isOfEnvironment: false };
   const { configuredSources, sourceUrl } = await import("../configured/index.ts");
   const { SampleError, signSample } = await import("../sources/index.ts");
@@ -78,6 +78,14 @@ async function describeFixture(callback: CallbackView, options: FixtureOptions):
     throw new UserError(cause.message, { cause });
   }
   return { ...shared, isOfEnvironment: config.sources.presets.some((one) => one.name === name) };
+}
+
+/** JSON in base64 is masked inside. */
+function maskedIn(body: string): number {
+  const decoded = body.replace(/(?<=")(?:[\w+/-]|\\\/){24,}={0,2}(?=")/g, (text) =>
+    Buffer.from(text, "base64").toString(),
+  );
+  return decoded.split("[masked]").length - 1;
 }
 
 const LONGEST_NAME = 100;

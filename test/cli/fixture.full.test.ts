@@ -103,10 +103,11 @@ describe("oncehook fixture", { timeout: 120_000 }, () => {
 
   it("the test of a callback whose handler failed fails, and passes once the handler is mended", () =>
     inProject(async ({ folder, command }) => {
-      const data = '{"data":{"object":{"id":"in_1","note":"broken"}}}';
+      const data = '{"data":{"object":{"id":"in_1","note":"broken","pin":1234}}}';
       await command("send", "--source", "stripe", "invoice.paid", "--id", "evt_2", "--data", data);
       expect((await command("fixture", "evt_2")).code).toBe(0);
       const file = "test/stripe-invoice.paid-evt_2.test.ts";
+      expect(readFileSync(join(folder, file), "utf8")).toContain('The body has "[masked]" there');
       const failed = await runTest(folder, file);
       expect(failed).toMatchObject({ code: 1, output: expect.stringContaining("no such unit") });
       writeFileSync(join(folder, ".env.test"), `${TEST_ENV}MENDED=yes\n`);
