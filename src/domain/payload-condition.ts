@@ -100,5 +100,8 @@ function isValue(found: unknown, value: string): boolean {
 function valuesAt(from: unknown, [name, ...rest]: readonly string[]): unknown[] {
   if (Array.isArray(from)) return from.flatMap((member) => valuesAt(member, name === undefined ? [] : [name, ...rest]));
   if (name === undefined) return [from];
-  return isJsonObject(from) && Object.hasOwn(from, name) ? valuesAt(from[name], rest) : [];
+  // A search finds the values of JSON in a text under the name of that text.
+  const holder = typeof from === "string" && /^\s*[[{]/.test(from) ? parseJson(from) : from;
+  if (Array.isArray(holder)) return valuesAt(holder, [name, ...rest]);
+  return isJsonObject(holder) && Object.hasOwn(holder, name) ? valuesAt(holder[name], rest) : [];
 }

@@ -5,6 +5,7 @@ import {
   byArrival,
   decryptOriginals,
   isErased,
+  isErasedRow,
   type Original,
   type OriginalBlock,
   type Store,
@@ -64,7 +65,9 @@ async function* storedEventsOf(
     for (const event of page) {
       const { receivedAt, id } = event;
       after = { receivedAt, source: event.source, id };
-      yield { kind: "stored", event, position: { phase: "stored", after } };
+      const position = { phase: "stored", after } as const;
+      // It is counted where its original comes.
+      yield isErasedRow(event) ? { kind: "passed", position } : { kind: "stored", event, position };
     }
     isOver = page.length < STORED_PAGE;
   }

@@ -29,6 +29,12 @@ describe("a condition on payloads", () => {
     expect(withoutValue(json, "4200")).toMatchObject({ id: ERASED });
   });
 
+  it("JSON in a text or in a form's field has its values under the name of that", () => {
+    const payload = JSON.stringify({ sender: { login: "cus_1" } });
+    for (const body of [JSON.stringify({ payload }), new URLSearchParams({ payload }).toString()])
+      expect(bodyMeetsCondition(body, of("payload.sender.login", "cus_1"))).toBe(true);
+  });
+
   it.each([
     ["191167.50", { id: 191167.5 }],
     ["4200", { id: 4200 }],

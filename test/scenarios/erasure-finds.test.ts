@@ -137,6 +137,18 @@ describeFullOnPostgres("what an erasure finds on %s", (dialect) => {
       });
     }));
 
+  it("an erased event that came while its source had no handler is given to no backfill", () =>
+    withMigrated(dialect, async (target) => {
+      await withShop(target, {}, async (receiver) => {
+        for (const id of ["e1", "e2"]) await deliverToShop(receiver, { id, customer: `${CUSTOMER}_${id}` });
+        const where = { path: "customer", value: `${CUSTOMER}_e1` };
+        expect((await erase(receiver, where)).body).toMatchObject({ events: 1 });
+      });
+      const config = testConfig(target, {}, { sources: { shop: shop() } });
+      const counts = await backfillOnce({ config, handlers: [handlerOf()], migrations: [] }, ALL);
+      expect(counts).toMatchObject({ accepted: 1, erased: 1 });
+    }));
+
   it("an erasure waits for a retry and a replay that are at work, and removes what they made", async () => {
     const gate = { isOpen: Promise.resolve(), fails: true, entered: 0 };
     const slow = defineHandler({
