@@ -51,6 +51,10 @@ async function callbackOf(client: AdminClient, key: { source: string; event_id: 
   return client.callbacks.get(newest.id);
 }
 
+const MASKED_FORM =
+  "in the callback log's copy of a form, a field with JSON that holds a secret is [masked] as a whole, so that no fixture can be " +
+  "made of it";
+
 /** @throws UserError where no callback with this body can be made here */
 async function describeFixture(callback: CallbackView, options: FixtureOptions): Promise<Fixture> {
   const { body, timestamp: receivedAt } = callback;
@@ -75,7 +79,8 @@ async function describeFixture(callback: CallbackView, options: FixtureOptions):
     signSample(configured.definition, { ...sample, raw: Buffer.from(body), isRawEvent: true });
   } catch (cause) {
     if (!(cause instanceof SampleError)) throw cause;
-    throw new UserError(cause.message, { cause });
+    const isMaskedForm = shared.masked > 0 && note === undefined;
+    throw new UserError(isMaskedForm ? `${cause.message}; ${MASKED_FORM}` : cause.message, { cause });
   }
   return { ...shared, isOfEnvironment: config.sources.presets.some((one) => one.name === name) };
 }

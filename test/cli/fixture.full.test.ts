@@ -40,6 +40,8 @@ const TEST_ENV = "STRIPE_SECRET=whsec_of-the-tests-alone\nGITHUB_SECRET=of-the-t
 
 interface Project {
   readonly folder: string;
+  /** Of the receiver. */
+  readonly origin: string;
   readonly command: (...args: string[]) => Promise<Ended>;
 }
 
@@ -72,7 +74,7 @@ async function inProject(use: (project: Project) => Promise<void>): Promise<void
       async ({ publicOrigin, adminOrigin }) => {
         const ports = { ADMIN_PORT: new URL(adminOrigin).port, CALLBACK_BASE_URL: publicOrigin };
         const env = { ...CHILD_ENVIRONMENT, ...SECRETS, ...ports };
-        await use({ folder, command: (...args) => runCommandLine(args, env, folder) });
+        await use({ folder, origin: publicOrigin, command: (...args) => runCommandLine(args, env, folder) });
       },
       { sources, handlers: HANDLED },
     );
@@ -133,6 +135,23 @@ describe("oncehook fixture", { timeout: 120_000 }, () => {
       const { code, stderr } = await command("fixture", "evt_9");
       expect([code, stderr]).toEqual([1, "oncehook: no test can be made of evt_9: its payload was erased\n"]);
       expect(existsSync(join(folder, "test"))).toBe(false);
+    }));
+
+  it("fixture of a form whose JSON holds a secret says that the log has it masked, and writes nothing", () =>
+    inProject(async ({ command, origin }) => {
+      const body = Buffer.from(new URLSearchParams({ payload: '{"ref":"main","password":"hunter2"}' }).toString());
+      const headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "X-GitHub-Event": "push",
+        "X-GitHub-Delivery": "d-2",
+        ...github({ secret: SECRETS.GITHUB_SECRET }).sign?.({ body, now: new Date() }),
+      };
+      expect((await fetch(`${origin}/api/github/callback`, { method: "POST", body, headers })).ok).toBe(true);
+      const { code, stderr } = await command("fixture", "d-2");
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining("a field with JSON that holds a secret is [masked] as a whole"),
+      ]);
     }));
 
   it("fixture of an event that the log does not have says so, and writes nothing", () =>
