@@ -81,6 +81,8 @@ export async function inspectTables(database: Database, { handlers = [] }: Inspe
   const schema = await currentSchema(database);
   const settings = await readSettings(database.read);
   const applied = await select<{ name: string }>(database, sql`SELECT name FROM oncehook_handler_migrations`);
+  const storedEvents = new StoredEvents(database);
+  const hasReplays = schema >= REPLAY_SCHEMA;
   const refused = await select<RefusedCallback & { diagnosis: string }>(database, SELECT_REFUSED);
   return {
     schema,
@@ -90,7 +92,7 @@ export async function inspectTables(database: Database, { handlers = [] }: Inspe
     keyId: settings.get("key_id"),
     credentialUses: await new CredentialUses(database).list(),
     slowHandlers: slowHandlersOf(settings),
-    storedTypes: schema < BACKFILL_SCHEMA ? [] : await new StoredEvents(database).waiting(handlers),
+    storedTypes: schema < BACKFILL_SCHEMA ? [] : await storedEvents.waiting(handlers, { hasReplays }),
     failures: await new Failures(database).counts(),
     refusedSources: await new RefusedSources(database).list(new Date()),
     waitingByChannel: await new Outbox(database).waitingByChannel(),

@@ -50,6 +50,15 @@ describe("production", () => {
     }
   });
 
+  it.each([
+    ["two braces", "7b7b"],
+    ["a dollar and a brace", "247b61"],
+  ])("production accepts random bytes for a key that hold %s", (_, hex) => {
+    const bytes = Buffer.from(counting.map((at) => (at * 97 + 131) % 256));
+    bytes.write(hex, 7, "hex");
+    expect(problems({ ...PRODUCTION, ENCRYPTION_KEY: bytes.toString("base64") })).toEqual([]);
+  });
+
   it("production accepts a secret of exactly 32 bytes", () => {
     expect(problems({ ...PRODUCTION, SIGNING_SECRET: OF_32_BYTES })).toEqual([]);
     expect(problems({ ...PRODUCTION, SIGNING_SECRET: OF_32_BYTES.slice(1) })).toEqual([

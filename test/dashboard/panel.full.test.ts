@@ -62,7 +62,7 @@ it("a click anywhere in a row opens its panel, and a reload restores it", { time
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       await panel.getByRole("button", { name: "Copy as curl" }).click();
       const copied = () => page.evaluate("navigator.clipboard.readText()");
-      await expect.poll(copied, { timeout: PATIENCE_MS }).toMatch(/order-123[\s\S]*\| oncehook sign\)/);
+      await expect.poll(copied, { timeout: PATIENCE_MS }).toMatch(/order-123[\s\S]*\| npx --no oncehook sign\)/);
       expect(await copied()).not.toContain(SECRET);
       await page.reload();
       await expectShown(panel.getByText('"order-123"'));

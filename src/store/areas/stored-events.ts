@@ -60,14 +60,17 @@ export class StoredEvents extends Area {
         ${ofType} ${further} ORDER BY received_at, source, id LIMIT ${limit}`;
   }
 
-  /** Stored events that no backfill and no delivery has handed to the handlers of a name, or without one. */
-  async waiting(names: readonly (string | undefined)[]): Promise<readonly StoredType[]> {
+  /**
+   * Stored events that no backfill, delivery or replay has handed to the handlers of a name, or without one.
+   * @param hasReplays false for the schema of a version that had no replays
+   */
+  async waiting(names: readonly (string | undefined)[], { hasReplays = true } = {}): Promise<readonly StoredType[]> {
     if (!(await this.exist())) return [];
     const ofName = (name: string | undefined) => {
       const key = sql`event_id = e.id AND source = e.source || ${keySourceOf({ source: "", name })}`;
+      const unreplayed = hasReplays ? sql`AND NOT EXISTS (${replaysOf(key)})` : sql``;
       return this.read<StoredType>`SELECT e.source, e.type, count(*) AS count FROM events AS e
-        WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled WHERE ${key})
-        AND NOT EXISTS (SELECT 1 FROM oncehook_event_replays WHERE ${key})
+        WHERE NOT EXISTS (SELECT 1 FROM oncehook_backfilled WHERE ${key}) ${unreplayed}
         AND NOT EXISTS (SELECT 1 FROM oncehook_records WHERE ${key} AND source <> e.source) GROUP BY e.source, e.type`;
     };
     const found: StoredType[] = [];
