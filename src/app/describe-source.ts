@@ -66,7 +66,7 @@ function aboutOf(definition: SourceDefinition, url: string): SourceView["about"]
   };
 }
 
-function typesOf({ handlers }: Registry, name: string): string[] {
+export function typesOf({ handlers }: Registry, name: string): string[] {
   return [...new Set(handlers.filter(({ source }) => source === name).map(({ type }) => type))];
 }
 

@@ -8,7 +8,7 @@ import {
   SIGNED_IN,
 } from "../configured/index.ts";
 import { sampleTypeOf } from "../doctor/index.ts";
-import { endpointPaths, PLATFORM } from "../domain/index.ts";
+import { callOnce, endpointPaths, PLATFORM } from "../domain/index.ts";
 import type { Assembled } from "./assemble.ts";
 import {
   authenticationOf,
@@ -16,6 +16,7 @@ import {
   handlerViews,
   recentCounts,
   sourceAuthentication,
+  typesOf,
 } from "./describe-source.ts";
 import type { Services } from "./services.ts";
 import { sourceDetails } from "./source-details.ts";
@@ -41,6 +42,10 @@ export function createSources({ config, services, secrets: secretsNow, origins }
     return known === undefined ? undefined : addressesOf(known, config, baseUrl()).map(({ url }) => url);
   }
 
+  const sampleTypes = new Map(
+    configured.map((one) => [one, callOnce(() => sampleTypeOf(one, typesOf(registry, one.name)))]),
+  );
+
   return {
     secretUses: () => store.credentialUses.list(secretsNow()),
     async list() {
@@ -64,10 +69,9 @@ export function createSources({ config, services, secrets: secretsNow, origins }
       };
       const others = configured.map(async (one): Promise<SourceView> => {
         const { name, definition } = one;
-        const view = described(name, addressesOf(one, config, baseUrl()));
         return {
-          ...view,
-          sample_type: await sampleTypeOf(one, view.event_types),
+          ...described(name, addressesOf(one, config, baseUrl())),
+          sample_type: (await sampleTypes.get(one)?.()) ?? null,
           authenticated_by: definition.credential ?? definition.facts.title,
           authentication: sourceAuthentication(one, { secrets, uses, now }),
           has_tenant_secrets: definition.hasTenantSecrets ?? false,

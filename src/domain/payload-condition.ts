@@ -33,8 +33,8 @@ export function bodyMeetsCondition(body: Uint8Array | string, condition: Payload
 
 /** Of a form, in which a field may be repeated. */
 function fieldsOf(text: string): Record<string, readonly string[]> {
-  const fields = new URLSearchParams(text);
-  return Object.fromEntries([...fields.keys()].map((name) => [name, fields.getAll(name)]));
+  const byName = Map.groupBy(new URLSearchParams(text), ([name]) => name);
+  return Object.fromEntries([...byName].map(([name, fields]) => [name, fields.map(([, value]) => value)]));
 }
 
 /** Whether the value is anywhere in a body, as in an item of a batch: wider than the condition. */

@@ -9,7 +9,7 @@ import {
   textWithoutValue,
 } from "../domain/index.ts";
 import { storedOrderKey } from "../pipeline/index.ts";
-import { encryptOriginals, type Original } from "../store/index.ts";
+import { encryptOriginals, isErased, type Original } from "../store/index.ts";
 import {
   addHandlersKeys,
   bytesOf,
@@ -103,8 +103,7 @@ async function eraseOriginals(
   isDryRun: boolean,
   { store, encryptor }: FindingParts,
 ): Promise<number> {
-  // biome-ignore lint/plugin: an erased body is no secret.
-  const isHit = (one: Original) => keys.has(keyText(one)) && Buffer.compare(one.body, ERASED_BODY) !== 0;
+  const isHit = (one: Original) => keys.has(keyText(one)) && !isErased(one.body);
   const giveWay = createErasureGiveWay();
   let erased = 0;
   // A block that was merged with others meanwhile stands in a row that may have been passed already.

@@ -22,7 +22,7 @@ export interface FoundPayloads {
   readonly storedEvents: EventKey[];
   readonly callbacks: Set<number>;
   readonly failures: Set<string>;
-  readonly notifications: number[];
+  notifications: readonly number[];
   readonly captures: number[];
   /** Stored payloads that no configured key decrypts. */
   unreadable: number;
@@ -49,7 +49,7 @@ export async function findPayloads(condition: PayloadCondition, parts: FindingPa
   await addHandlersKeys(found, parts.store);
   const { erasure } = parts.store;
   for (const key of found.keys.values()) for (const id of await erasure.callbackIds(key)) found.callbacks.add(id);
-  await findInNotifications(search);
+  found.notifications = await notificationsOf(found, parts.store, (payload) => bodyMeetsCondition(payload, condition));
   await findInCaptures(search);
   return found;
 }
@@ -128,14 +128,6 @@ async function findInStoredEvents(search: Search): Promise<void> {
   }
 }
 
-async function findInNotifications({ condition, found, parts, giveWay }: Search): Promise<void> {
-  for await (const { id, source, eventId, text = "" } of parts.store.erasure.scan("notifications")) {
-    await giveWay();
-    const isOfEvent = source !== null && eventId !== null && found.keys.has(keyText({ source, eventId }));
-    if (isOfEvent || bodyMeetsCondition(text, condition)) found.notifications.push(id);
-  }
-}
-
 /** Their bodies may be packed or encrypted: one whose log entry was found is of the same request. */
 async function findInCaptures(search: Search): Promise<void> {
   const { condition, found, parts } = search;
@@ -163,16 +155,18 @@ export async function addHandlersKeys({ keys }: Pick<FoundPayloads, "keys">, sto
     }
 }
 
-/** Those that runs of the events made. */
+/** Those that runs of the events made, and those whose payload meets. */
 export async function notificationsOf(
   { keys }: Pick<FoundPayloads, "keys">,
   { erasure }: Receiver["store"],
-): Promise<number[]> {
+  meets: (payload: string) => boolean = () => false,
+): Promise<readonly number[]> {
   const ids: number[] = [];
   const giveWay = createErasureGiveWay();
-  for await (const { id, source, eventId } of erasure.scan("notifications")) {
+  for await (const { id, source, eventId, text = "" } of erasure.scan("notifications")) {
     await giveWay();
-    if (source !== null && eventId !== null && keys.has(keyText({ source, eventId }))) ids.push(id);
+    const isOfEvent = source !== null && eventId !== null && keys.has(keyText({ source, eventId }));
+    if (isOfEvent || meets(text)) ids.push(id);
   }
   return ids;
 }

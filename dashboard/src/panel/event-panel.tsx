@@ -76,9 +76,10 @@ function titleOf(callback: CallbackView | undefined, history: EventHistoryView |
   const type = callback?.event_type ?? history?.event?.event_type ?? history?.failure?.event_type;
   if (type !== undefined && type !== null && type !== "") return type;
   if (callback === undefined) return "Callback";
-  const { id, type: claimed = "Callback", isUnverified } = claimedBy(callback);
+  const { id, type: claimed, isUnverified } = claimedBy(callback);
+  if (claimed === undefined) return "Callback";
   // The id below says it where there is one.
-  if (id !== undefined || claimed === "Callback" || !isUnverified) return claimed;
+  if (id !== undefined || !isUnverified) return claimed;
   return (
     <>
       {claimed} <em className="unverified">unverified</em>

@@ -35,7 +35,7 @@ export interface ScannedRow {
 
 /** Removes payloads, and leaves the records of their events: a late duplicate stays a duplicate. */
 export class Erasure extends Area {
-  /** Every row, in steps; whoever reads them gives way between two. */
+  /** Every row, in steps; the reader gives way between two. */
   async *scan(table: ScannedTable): AsyncGenerator<ScannedRow> {
     let last = 0;
     for (let limit = FIRST_STEP_ROWS; ; ) {
